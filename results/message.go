@@ -15,7 +15,7 @@ type Message struct {
 	Run  string `json:"run"`
 
 	Dir    string          `json:"dir"`  // "request" (client to server) or "reply"
-	T      int64           `json:"t_ns"` // end of the message's write, since the recording's start
+	T      int64           `json:"t_ns"` // when it was written; if that waited, its end
 	Size   int64           `json:"size"` // message bytes, terminator not counted
 	Method string          `json:"method,omitempty"`
 	ID     json.RawMessage `json:"id,omitempty"`

@@ -119,7 +119,7 @@ func (p *pairing) addReply(m results.Message) {
 	}
 	call := &p.calls[i]
 	call.Answered = true
-	// Request.T is when the write ended. Before that, the other side lacked a part of the request.
+	// If the write waited, Request.T is when it ended: before, the other side lacked a part.
 	call.NS = m.T - call.Request.T
 	delete(p.open, id)
 }

@@ -49,7 +49,7 @@ func (m *recorded) what() string {
 
 // split returns the client's messages in a recording, each with its answer, and the methods of the
 // server's requests without an answer, by id. It leaves out the handshake and the client's own
-// answers; number counts these, too.
+// answers; number counts these, too. A message may be recorded after its answer.
 func split(recording []payload.Message) (
 	requests []recorded, owed map[string]string, number int,
 ) {
@@ -57,7 +57,9 @@ func split(recording []payload.Message) (
 	owed = map[string]string{}
 	open := map[string]int{}               // the index of the last request, or answered, by id
 	early := map[string]*payload.Message{} // answers without a request so far, by id
+	said := map[string]bool{}              // the ids of the client's answers
 	sent := time.Duration(0)               // when the client's last message had passed
+	earlier := time.Duration(0)            // when the messages of the write before that had
 	for _, m := range recording {
 		method := m.Method
 		id := string(m.ID)
@@ -85,10 +87,12 @@ func split(recording []payload.Message) (
 			continue
 		}
 		number++
-		earliest := sent
-		sent = m.At
+		if m.At != sent {
+			earlier = sent
+			sent = m.At
+		}
 		if answers {
-			delete(owed, id)
+			said[id] = true
 			continue
 		}
 		if slices.Contains(handshakeMethods, method) {
@@ -99,15 +103,15 @@ func split(recording []payload.Message) (
 		if id != "" {
 			r.name = strings.TrimSpace(method + " (id " + id + ")")
 			open[id] = len(requests)
-			// A request is recorded after its write, so its answer may stand before it.
 			e := early[id]
-			if e != nil && earliest < e.At && e.At <= m.At {
+			if e != nil && earlier < e.At {
 				r.answer = e
 				open[id] = answered
 			}
 		}
 		requests = append(requests, r)
 	}
+	maps.DeleteFunc(owed, func(id, _ string) bool { return said[id] })
 	return requests, owed, number
 }
 

@@ -13,7 +13,7 @@ import (
 
 // A message is what the decoder knows about a message whose last byte has been passed on.
 type message struct {
-	at   int64 // when its last byte had been passed on, in ns since the recording began
+	at   int64 // when its last byte was passed on, in ns since the recording began
 	size int64
 	// stalled is for how many ns the writes of the message were blocked. If several messages share
 	// a write, the time counts for the first.
@@ -45,7 +45,7 @@ type decoder struct {
 	ended  bool
 
 	message message // the last one that was found
-	at      int64   // when piece had been passed on
+	at      int64   // when piece was passed on
 	stalled int64   // ns of the writes that stalled since the last message ended
 
 	strays     int64  // how often text came that is neither a header nor a message

@@ -228,7 +228,7 @@ func TestRecordingAMessageAllocatesNothing(t *testing.T) {
 	r := newRelay(nil, nil, track, lines())
 	record := func() {
 		for range 10 {
-			r.record(p, 0)
+			r.record(p, r.track.now(), 0)
 		}
 		rec.flush()
 	}
@@ -250,7 +250,7 @@ func TestTheLastRecordCountsWhatIsRecorded(t *testing.T) {
 	go func() {
 		defer close(ended)
 		for i := 0; ; i++ {
-			r.record([]byte(`{"id":1,"method":"m"}`+"\n"), 0)
+			r.record([]byte(`{"id":1,"method":"m"}`+"\n"), r.track.now(), 0)
 			if i == 100 {
 				close(begun)
 			}
@@ -278,8 +278,9 @@ func TestTheLastRecordCountsWhatIsRecorded(t *testing.T) {
 	}
 }
 
-// Both directions record at once, and the lines are in the order of their times.
-func TestTheRecordingIsInTheOrderOfTime(t *testing.T) {
+// Both directions record at once, and the lines of each are in the order of their times. A line may
+// stand behind a later one of the other direction: a message is recorded after its write.
+func TestEachDirectionIsInTheOrderOfTime(t *testing.T) {
 	var out bytes.Buffer
 	rec := newRecorder(Options{Run: "r", Record: &out})
 	var passing sync.WaitGroup
@@ -287,23 +288,23 @@ func TestTheRecordingIsInTheOrderOfTime(t *testing.T) {
 		passing.Go(func() {
 			r := newRelay(nil, nil, track, lines())
 			for range 1000 {
-				r.record([]byte(`{"id":1,"method":"m"}`+"\n"), 0)
+				r.record([]byte(`{"id":1,"method":"m"}`+"\n"), r.track.now(), 0)
 			}
 		})
 	}
 	passing.Wait()
 	rec.flush()
-	last := int64(0)
+	last := make(map[string]int64)
 	count := 0
 	for line := range bytes.Lines(out.Bytes()) {
 		var m results.Message
 		if err := json.Unmarshal(line, &m); err != nil {
 			t.Fatalf("%v in %s", err, line)
 		}
-		if m.T < last {
-			t.Fatalf("a message at %d stands behind one at %d", m.T, last)
+		if m.T < last[m.Dir] {
+			t.Fatalf("a %s at %d stands behind one at %d", m.Dir, m.T, last[m.Dir])
 		}
-		last = m.T
+		last[m.Dir] = m.T
 		count++
 	}
 	if count != 2000 {

@@ -11,8 +11,8 @@ import (
 	"github.com/pipebench/pipebench/results"
 )
 
-// A recorder writes the messages of both directions to the recording, in the order of time. Neither
-// direction waits for the disk.
+// A recorder writes the messages of both directions to the recording, each direction in the order
+// of time. Neither direction waits for the disk.
 //
 // When a direction has passed on what one read returned, it calls the method begin, then the method
 // record for each message that ended in those bytes, and finally the method end.

@@ -83,23 +83,26 @@ func (r *relay) pass(p []byte) error {
 	r.writing.Store(began)
 	err := r.to.writeAll(p)
 	r.writing.Store(0)
+	at := began
 	took := r.track.now() - began
 	r.bytes.Add(int64(len(p)))
 	r.reads.Add(1)
 	stalled := int64(0)
 	if took > int64(results.LeastStall) {
 		stalled = took
+		at += took
 		r.stalled.Add(stalled)
 	}
 	if err == nil {
-		r.record(p, stalled)
+		r.record(p, at, stalled)
 	}
 	return err
 }
 
-// record records the messages that end in p, which has just been passed on.
-func (r *relay) record(p []byte, stalled int64) {
-	at := r.track.begin()
+// record records the messages that end in p, which has just been passed on. The time at is before
+// the write unless the write stalled: the answer may come before the write returns.
+func (r *relay) record(p []byte, at, stalled int64) {
+	r.track.begin()
 	defer r.track.end()
 	r.decoder.feed(p, at, stalled)
 }

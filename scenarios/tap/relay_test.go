@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"os"
+	"runtime"
 	"testing"
 	"time"
 )
@@ -128,6 +129,66 @@ func (f *fullStream) read(p []byte) (int, error) {
 func (f *fullStream) writeAll([]byte) error { return errors.New("no space left") }
 func (f *fullStream) readerStays() bool     { return true }
 func (f *fullStream) close()                { f.closed() }
+
+// An answer may come before the write of its request returns. The request is not later than that.
+func TestAMessageIsNotLaterThanItsAnswer(t *testing.T) {
+	track := newRecorder(Options{Record: io.Discard}).track(fromClient)
+	to := &answeringStream{track: track}
+	r := newRelay(to, to, track, lines())
+	r.decoder.emit = func(m *message) {
+		if m.at-m.stalled > to.answered {
+			t.Errorf("recorded %d ns after its answer", m.at-m.stalled-to.answered)
+		}
+	}
+	if err := r.pass([]byte("{}\n")); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// An answeringStream notes when the answer to what is written to it comes.
+type answeringStream struct {
+	file
+	track    *track
+	answered int64
+}
+
+func (s *answeringStream) writeAll([]byte) error {
+	s.answered = s.track.now()
+	return nil
+}
+
+// If client and server leave together, the end of the output is still on its way.
+func TestTheEndOfTheOutputIsAwaitedThoughTheClientHasLeft(t *testing.T) {
+	for range 100 {
+		out := &relay{done: make(chan struct{})}
+		out.to = &leftStream{out: out}
+		s := &session{out: out}
+		if err := s.drainOutput(); err != nil {
+			t.Fatal(err)
+		}
+		select {
+		case <-out.done:
+		default:
+			t.Fatal("the output has not ended")
+		}
+	}
+}
+
+// A leftStream has lost its reader. The output ends a moment later.
+type leftStream struct {
+	file
+	out *relay
+}
+
+func (s *leftStream) readerStays() bool {
+	go func() {
+		for range 100 {
+			runtime.Gosched()
+		}
+		close(s.out.done)
+	}()
+	return false
+}
 
 // When the streams close the session may be over: all that it asks of a relay has to be known.
 func TestARelayKnowsWhatWasLostBeforeItsStreamsClose(t *testing.T) {

@@ -25,7 +25,7 @@ func BenchmarkSee(b *testing.B) {
 			for b.Loop() {
 				for p := stream; len(p) > 0; {
 					n := min(64<<10, len(p))
-					r.record(p[:n], 0)
+					r.record(p[:n], r.track.now(), 0)
 					p = p[n:]
 				}
 				rec.flush()

@@ -274,17 +274,18 @@ func (s *session) drainOutput() error {
 	}()
 	select {
 	case <-s.out.done:
+		return nil
 	case <-gone:
 	case <-s.stopWaiting:
-		select {
-		case <-s.out.done:
-			return nil
-		case <-time.After(outputGrace): // for what is on its way
-		}
-		if s.out.writing.Load() > 0 {
-			return fmt.Errorf("the client did not take the last of the output: "+
-				"%d bytes or more not taken", s.out.inHand.Load())
-		}
+	}
+	select {
+	case <-s.out.done:
+		return nil
+	case <-time.After(outputGrace): // for what is on its way
+	}
+	if s.out.writing.Load() > 0 {
+		return fmt.Errorf("the client did not take the last of the output: "+
+			"%d bytes or more not taken", s.out.inHand.Load())
 	}
 	return nil
 }
