@@ -208,7 +208,7 @@ func (d *Driver) checkAlive(ctx context.Context, out *target.Outcome) error {
 	if err != nil || after.Verdict == target.OK {
 		return err
 	}
-	after.Why = "it was answered, but a small request after it was not: " + after.Why
+	after.Why = "a small request after it was not answered: " + after.Why
 	after.Size = out.Size
 	*out = after
 	return nil
@@ -278,8 +278,8 @@ func (d *Driver) noteLogged(t *results.Target) {
 		d.isLoud = true
 		t.Evidence.Server.LoggedBytes = logged
 		warn(t, "it wrote %s to standard error so far, and drive read them: a client that does "+
-			"not read them can hang, since a pipe holds 65,536 B at most on most systems "+
-			"(pipebench check --server --only unread-stderr)", stat.FormatBytes(logged))
+			"not read them can hang, since a pipe holds 65,536 B at most on most systems",
+			stat.FormatBytes(logged))
 	}
 }
 

@@ -87,7 +87,7 @@ func TestSweepNamesEachFault(t *testing.T) {
 					warnings += strings.Join(r.Warnings, " ")
 				}
 				if strings.Count(warnings, "standard error") != 1 ||
-					!strings.Contains(warnings, "check --server --only unread-stderr") {
+					!strings.Contains(warnings, "a client that does not read them can hang") {
 					t.Errorf("warnings %q", warnings)
 				}
 			case "corrupt@32KiB":

@@ -193,6 +193,11 @@ var servers = map[string]func(arg string) error{
 				}
 			case "hover":
 				length += more
+				if deaf == "asks" { // and waits for the answer without reading
+					const ask = `{"jsonrpc":"2.0","id":"c","method":"workspace/configuration"}`
+					fmt.Printf("Content-Length: %d\r\n\r\n%s", len(ask), ask)
+					<-make(chan int)
+				}
 				if deaf == "tells" {
 					const note = `{"jsonrpc":"2.0","method":"note"}`
 					fmt.Printf("Content-Length: %d\r\n\r\n%s", len(note), note)

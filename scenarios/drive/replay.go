@@ -47,9 +47,9 @@ func (m *recorded) what() string {
 	return name + " of " + stat.FormatBytes(int64(m.Size))
 }
 
-// split returns the client's messages in a recording, each with its answer, and the methods of the
-// server's requests without an answer, by id. It leaves out the handshake and the client's own
-// answers; number counts these, too. A message may be recorded after its answer.
+// split returns the client's messages in a recording, each with its answer. It leaves out the
+// handshake and the client's own answers; number counts these, too. By id, owed has the methods of
+// the server's requests, or "" if the client answered. A message may stand behind its answer.
 func split(recording []payload.Message) (
 	requests []recorded, owed map[string]string, number int,
 ) {
@@ -57,7 +57,6 @@ func split(recording []payload.Message) (
 	owed = map[string]string{}
 	open := map[string]int{}               // the index of the last request, or answered, by id
 	early := map[string]*payload.Message{} // answers without a request so far, by id
-	said := map[string]bool{}              // the ids of the client's answers
 	sent := time.Duration(0)               // when the client's last message had passed
 	earlier := time.Duration(0)            // when the messages of the write before that had
 	for _, m := range recording {
@@ -70,7 +69,8 @@ func split(recording []payload.Message) (
 			id = string(e.ID)
 			answers = e.Kind().Answers()
 		}
-		if m.Dir == "reply" && method != "" && id != "" {
+		_, known := owed[id]
+		if !known && m.Dir == "reply" && method != "" && id != "" {
 			owed[id] = method
 		}
 		if answers && m.Dir != "request" {
@@ -92,7 +92,7 @@ func split(recording []payload.Message) (
 			sent = m.At
 		}
 		if answers {
-			said[id] = true
+			owed[id] = ""
 			continue
 		}
 		if slices.Contains(handshakeMethods, method) {
@@ -111,7 +111,6 @@ func split(recording []payload.Message) (
 		}
 		requests = append(requests, r)
 	}
-	maps.DeleteFunc(owed, func(id, _ string) bool { return said[id] })
 	return requests, owed, number
 }
 
@@ -249,7 +248,9 @@ func (r *replay) explain(ctx context.Context, requests []recorded, hasTime bool)
 			largest = first
 		}
 	}
-	if failed.silent || r.t.Verdict == string(target.WrongLength) {
+	failure := r.t.Evidence.Failure
+	asked := failure != nil && failure.Question != "" // the cause is known
+	if failed.silent || asked || r.t.Verdict == string(target.WrongLength) {
 		return
 	}
 	if stopped := r.whereStopped(requests[first:]); stopped != "" {
@@ -335,8 +336,12 @@ func (r *replay) whereStopped(sent []recorded) string {
 	if read <= 0 {
 		return fmt.Sprintf("the server stopped reading before %s", &sent[last])
 	}
-	return fmt.Sprintf("the server stopped reading in %s, after %s of it", &sent[last],
+	text := fmt.Sprintf("the server stopped reading in %s, after %s of it", &sent[last],
 		stat.FormatBytes(read))
+	if last > 0 {
+		text += "; it may hang in an earlier one, since servers read ahead"
+	}
+	return text
 }
 
 // failsAt sends the requests to another process of the server, and returns the number of the one

@@ -230,6 +230,8 @@ func TestAReplayNamesWhatALanguageServerDidWrong(t *testing.T) {
 			"a message came that announces 62 B and goes on behind them", "count them"},
 		{"mislength 0 deaf", "deaf", "; the server stopped reading in message 1, open of 150,045 B",
 			"run pipebench drive --patience 1m --messages tap.jsonl --protocol lsp -- "},
+		{"mislength 0 asks", "deaf", `; the server asked workspace/configuration (id "c"), and ` +
+			"has not read the answer", "it may wait for that answer in the thread that should"},
 	} {
 		t.Run(row.server, func(t *testing.T) {
 			t.Parallel()
@@ -251,6 +253,9 @@ func TestAReplayNamesWhatALanguageServerDidWrong(t *testing.T) {
 			if set.Targets[0].Verdict != row.verdict || !strings.Contains(e.Why, row.why) ||
 				!strings.Contains(e.Advice, row.advice) {
 				t.Errorf("%s: %s\n%s", set.Targets[0].Verdict, e.Why, e.Advice)
+			}
+			if strings.HasSuffix(row.server, "asks") && strings.Contains(e.Why, "stopped reading") {
+				t.Errorf("it read all messages: %s", e.Why)
 			}
 		})
 	}

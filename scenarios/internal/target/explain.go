@@ -33,6 +33,7 @@ func (s *Server) Explain(ctx context.Context, before Usage, out *Outcome) {
 	e.Offset = out.offset
 	if e.UnreadStdin == nil && !s.Process.Ended(0) {
 		s.noteUnread(e)
+		s.noteQuestion(out)
 	}
 	switch out.Verdict {
 	case Deaf:
@@ -62,6 +63,21 @@ func (s *Server) noteUnread(e *results.FailureEvidence) {
 	e.UnreadStdin = ifKnown(s.In.Unread())
 	e.UnreadStdout = ifKnown(s.Out.Unread())
 	e.UnreadStderr = ifKnown(s.StderrUnread())
+}
+
+// noteQuestion names a request from the server if the server has not read our answer to it, and
+// leaves out our answers from UnreadStdin.
+func (s *Server) noteQuestion(out *Outcome) {
+	e := out.Evidence
+	question := s.question.Load()
+	answers := s.In.Bytes() - out.sent // bytes; they are the last in the pipe
+	unread := e.UnreadStdin != nil && *e.UnreadStdin > 0
+	if out.Verdict != Deaf || question == nil || answers == 0 || !unread {
+		return
+	}
+	e.Question = *question
+	*e.UnreadStdin = max(0, *e.UnreadStdin-answers)
+	out.Why += fmt.Sprintf("; the server asked %s, and has not read the answer", *question)
 }
 
 // explainSilence finds a more exact verdict for a server that gave no answer.

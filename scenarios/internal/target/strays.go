@@ -23,7 +23,7 @@ type Strays struct {
 	untaken arrivals // lines and messages since the last takeArrivals
 }
 
-// arrivals say how many lines or messages came, and how the first of them began.
+// arrivals say how many lines or messages came, and how the first, or the last answer, began.
 type arrivals struct {
 	n       int64
 	first   string
@@ -37,7 +37,7 @@ const strayText = 120
 // add counts a line or a message. The parameter foreign says that it is not JSON-RPC.
 func (a *arrivals) add(msg []byte, foreign bool) {
 	a.n++
-	if a.n == 1 {
+	if a.first == "" {
 		enough := utf8.UTFMax * (strayText + 1) // so that Truncate sees that there is more
 		text := strings.ToValidUTF8(string(msg[:min(len(msg), enough)]), "\uFFFD")
 		a.first = view.Truncate(text, strayText)
@@ -78,10 +78,13 @@ func (s *Strays) hasHalf(id []byte) bool {
 	return id != nil && bytes.Equal(s.halfID, id)
 }
 
-// addMessage counts a JSON-RPC message that is not the awaited answer.
-func (s *Strays) addMessage(msg []byte) {
+// addMessage counts a JSON-RPC message that is not the awaited answer, but may be another answer.
+func (s *Strays) addMessage(msg []byte, answers bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if answers {
+		s.untaken.first = ""
+	}
 	s.untaken.add(msg, false /* foreign */)
 }
 

@@ -5,6 +5,17 @@ import (
 	"testing"
 )
 
+// An answer with another id says more than what came before it.
+func TestAnAnswerIsNamedBeforeOtherMessages(t *testing.T) {
+	var s Strays
+	s.addMessage([]byte("note"), false)
+	s.addMessage([]byte("answer"), true)
+	s.addMessage([]byte("note"), false)
+	if got := s.takeArrivals().String(); got != "3 other messages: answer" {
+		t.Errorf("got %q", got)
+	}
+}
+
 // Characters of several bytes make a text that is cut no shorter, and that it is cut is seen.
 func TestAStrayThatIsCutSaysSo(t *testing.T) {
 	for _, char := range []string{"x", "ü", "語", "🙂"} {

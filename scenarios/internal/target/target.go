@@ -106,6 +106,8 @@ type Server struct {
 
 	Strays Strays
 	Asked  sync.Map // the methods of the server's requests that were answered, as keys
+
+	question atomic.Pointer[string] // the last of these requests in this exchange; nil for none
 }
 
 // A Receiver gets each message that may be an answer. The message is valid only during the call.
@@ -248,6 +250,8 @@ func (s *Server) respond(m child.Message) []byte {
 		return nil
 	}
 	s.Asked.Store(string(m.Envelope.Method), true)
+	question := fmt.Sprintf("%s (id %s)", m.Envelope.Method, m.Envelope.ID)
+	s.question.Store(&question)
 	return p.respond(m.Raw, m.Envelope)
 }
 
@@ -265,7 +269,7 @@ func (s *Server) divert(m child.Message) bool {
 	if p != nil && p.JSONRPC {
 		switch m.Envelope.Kind() {
 		case jsonrpc.Notification:
-			s.Strays.addMessage(m.Raw)
+			s.Strays.addMessage(m.Raw, false /* answers */)
 			return true
 		case jsonrpc.None:
 			s.Strays.addLine(m.Raw)

@@ -35,6 +35,7 @@ type Outcome struct {
 	code     string          // of the error in the answer
 	offset   *int64          // of the first wrong byte of the payload; nil if none is wrong
 	accepted int64           // bytes of the request that the pipe took, framing included
+	sent     int64           // bytes of all that the pipe had taken by then
 }
 
 // Lives reports whether the server can be asked again.
@@ -127,6 +128,7 @@ func (s *Server) exchange(ctx context.Context, r *Request, i int64, limit time.D
 		msgs = append(msgs, r.Query.Number(i))
 	}
 	s.Strays.takeArrivals() // forget what came before the request
+	s.question.Store(nil)
 	sent := s.In.Bytes()
 	began := time.Now()
 	got := s.expect(r, began)
@@ -136,7 +138,8 @@ func (s *Server) exchange(ctx context.Context, r *Request, i int64, limit time.D
 	} else {
 		err = s.SendWithin(ctx, limit, msgs...)
 	}
-	accepted := s.In.Bytes() - sent
+	taken := s.In.Bytes()
+	accepted := taken - sent
 	var out Outcome
 	if err == nil {
 		out = s.await(ctx, got, r.answerID(), began, limit)
@@ -148,6 +151,7 @@ func (s *Server) exchange(ctx context.Context, r *Request, i int64, limit time.D
 		out = s.explainUnsent(got, WhyNotTaken(err, accepted, what))
 	}
 	out.accepted = accepted
+	out.sent = taken
 	out.answer = got
 	return out
 }
@@ -186,6 +190,7 @@ func WhyNotTaken(err error, accepted int64, what string) string {
 func (s *Server) expect(r *Request, began time.Time) <-chan Outcome {
 	got := make(chan Outcome, 1)
 	before := s.receive.Load()
+	answered := false
 	s.Receive(func(m child.Message) {
 		r.mu.Lock()
 		defer r.mu.Unlock()
@@ -194,18 +199,19 @@ func (s *Server) expect(r *Request, began time.Time) <-chan Outcome {
 				(*before)(m)
 			} else {
 				s.Strays.Unasked.Add(1)
-				s.Strays.addMessage(m.Raw)
+				s.Strays.addMessage(m.Raw, true /* answers */)
 			}
 			return
 		}
+		if answered { // a second answer to one request
+			s.Strays.Unasked.Add(1)
+			return
+		}
+		answered = true
 		out := s.Check(r, m)
 		out.Size = len(m.Raw)
 		out.Took = m.At.Sub(began)
-		select {
-		case got <- out:
-		default: // a second answer to one request
-			s.Strays.Unasked.Add(1)
-		}
+		got <- out
 	})
 	return got
 }

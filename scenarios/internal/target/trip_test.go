@@ -7,8 +7,29 @@ import (
 
 	"github.com/pipebench/pipebench/framers"
 	"github.com/pipebench/pipebench/scenarios/internal/child"
+	"github.com/pipebench/pipebench/scenarios/internal/jsonrpc"
 	"github.com/pipebench/pipebench/syspipe"
 )
+
+// A second answer is counted, also if the first was taken already.
+func TestASecondAnswerIsCounted(t *testing.T) {
+	s := new(Server)
+	protocol := newBare(framers.NDJSON())
+	s.protocol.Store(protocol)
+	r := protocol.Request(Transport, 0)
+	got := s.expect(r, time.Now())
+	text := []byte(`{"jsonrpc":"2.0","id":` + string(r.answerID()) + `,"result":{}}`)
+	answer := child.Message{Raw: text, Envelope: jsonrpc.Scan(text)}
+	for want := range int64(3) {
+		(*s.receive.Load())(answer)
+		if want == 0 {
+			<-got
+		}
+		if n := s.Strays.Unasked.Load(); n != want {
+			t.Errorf("%d answers nobody waited for, want %d", n, want)
+		}
+	}
+}
 
 // An answer that has come counts, though its time is up when it is looked for.
 func TestAnAnswerThatIsHereWhenItsTimeIsUpCounts(t *testing.T) {

@@ -151,6 +151,9 @@ func (o *Outcome) Advice(command string) string {
 		return adviceExit
 	case o.Verdict != Deaf || e == nil:
 		return o.Verdict.Advice()
+	case e.Question != "":
+		return AdviceToInspect("it may wait for that answer in the thread that should read it",
+			command)
 	}
 	return AdviceToInspect(readingText(e), command)
 }
