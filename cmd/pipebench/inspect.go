@@ -106,10 +106,12 @@ func nextStep(r *inspect.Report) []string {
 				"--server --only end-idle -- %s` tells whether this one does", command)
 		case d.Kind == inspect.MutualWrite:
 			step = "let each side read while it writes: with a thread for each, or with poll"
-		case d.Kind == inspect.Spins, d.Kind == inspect.Pauses:
+		case d.Kind == inspect.Spins, d.Kind == inspect.Pauses,
+			d.Kind == inspect.Unread && d.PID > 0,
+			d.Kind == inspect.MutualRead && strings.Contains(d.Sentence, "(pipebench drive)"):
 			step = fmt.Sprintf("look at its stack: py-spy dump --pid %d (Python), jstack %[1]d "+
 				"(Java), gdb -p %[1]d (C), or kill -QUIT %[1]d (Go; this ends it)", d.PID)
-		case d.Kind == inspect.MutualRead, d.Kind == inspect.Unread && d.PID > 0:
+		case d.Kind == inspect.MutualRead:
 			step = recordAndDrive(r, d.PID, command)
 		}
 		if step != "" {
@@ -136,7 +138,7 @@ func recordAndDrive(r *inspect.Report, pid int, server string) string {
 			"and end the client when it hangs again", server)
 	}
 	const says = "%s: `pipebench report %s` names wrong lengths, and requests of either side " +
-		"without an answer. Then `pipebench drive -- %s` looks for a size that it does not answer"
+		"without an answer. Then `pipebench drive --messages %[2]s -- %s` sends all of it again"
 	return fmt.Sprintf(says, first, file, server)
 }
 

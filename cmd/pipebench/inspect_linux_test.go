@@ -217,7 +217,7 @@ func TestInspectSaysWhatToTypeNext(t *testing.T) {
 		Diagnoses: []inspect.Diagnosis{{Kind: inspect.MutualRead, Sentence: "both wait", PID: 2}},
 	}
 	found := text(r)
-	for _, want := range []string{"both wait", "pipebench drive -- node server.js",
+	for _, want := range []string{"both wait", "pipebench drive --messages FILE -- node server.js",
 		"let the client start `pipebench tap --bodies -o FILE -- node server.js`",
 		"ran 100 % of the last 500 ms, read 0 B", ": computes; its other threads sleep in poll"} {
 		if !strings.Contains(found, want) {
@@ -252,7 +252,7 @@ func TestInspectSaysWhatToTypeNext(t *testing.T) {
 		}
 	}
 	for kind, next := range map[inspect.Problem]string{
-		inspect.Unread:      "next: end the client: `pipebench report ",
+		inspect.Unread:      "next: look at its stack: py-spy dump --pid 2 (Python)",
 		inspect.Undrained:   "next: let the reader read it",
 		inspect.HeldOpen:    "next: end 2 (kill 2)",
 		inspect.PeerLeft:    "`pipebench check --server --only end-idle -- node server.js` tells",

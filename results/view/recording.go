@@ -49,7 +49,7 @@ func serversSummary(s *results.Set, file string) []string {
 	for _, messages := range servers {
 		command := recordedCommand(s, messages[0].Run)
 		calls := stat.Calls(messages)
-		said := append(causes(s, messages), unansweredText(s, calls, file, command))
+		said := append(causes(s, messages), unansweredText(s, messages, file, command))
 		if run := messages[len(messages)-1].Run; recordedTarget(s, run) == nil {
 			said = append(said, noEndText(s, run))
 		}
@@ -100,8 +100,8 @@ func messagesSummary(messages []results.Message) []string {
 
 // unansweredText names the requests that got no answer, and suggests what to run next. The server
 // was started with the given command.
-func unansweredText(s *results.Set, calls []stat.Call, file, command string) string {
-	open := unanswered(calls)
+func unansweredText(s *results.Set, messages []results.Message, file, command string) string {
+	open := unanswered(stat.Calls(messages))
 	if len(open) == 0 {
 		return ""
 	}
@@ -115,19 +115,30 @@ func unansweredText(s *results.Set, calls []stat.Call, file, command string) str
 	if len(open) > 1 {
 		text += "the first "
 	}
-	text += afterText(first)
+	text += "right after " + messageName(first.Before)
 	if first.Before.Size == first.Largest.Size {
 		text += ", the largest before it"
 	} else {
 		text += "; the largest before it was " + messageName(first.Largest)
 	}
-	text += ". " + nextStep(first.Request, file, command)
+	text += questionText(first.Request, messages) + ". " + nextStep(first.Request, file, command)
 	t := recordedTarget(s, first.Request.Run)
 	hung := t == nil || !failed(*t, s.Messages)
 	if first.Request.Body != "" && hung {
 		text += ". If that is answered, pipebench inspect PID tells more while the client hangs"
 	}
 	return text
+}
+
+// questionText names an answered request from the server after an unanswered one.
+func questionText(request results.Message, messages []results.Message) string {
+	for _, c := range stat.ServerCalls(messages) {
+		if c.Answered && c.Request.Run == request.Run && c.Request.T >= request.T {
+			return ". Then the server asked " + requestName(c.Request) + " and was answered; " +
+				"it may not have read that answer"
+		}
+	}
+	return ""
 }
 
 // nextStep says how to send an unanswered request again, together with all messages before it.
@@ -164,7 +175,7 @@ func slowestText(s *results.Set, calls []stat.Call, messages []results.Message) 
 	}
 	text += requestName(slowest.Request) + ", " + results.FormatDuration(float64(slowest.NS))
 	if slowest.Before.Size > 0 {
-		text += ", " + afterText(slowest)
+		text += ", right after " + messageName(slowest.Before)
 	}
 	return text + "." + heldText(s, slowest, messages)
 }
@@ -188,9 +199,6 @@ func heldText(s *results.Set, c stat.Call, messages []results.Message) string {
 	return fmt.Sprintf(" The answer came %s after the client's %s: perhaps the server does not "+
 		"flush its output.", results.FormatDuration(float64(late)), event)
 }
-
-// afterText says what the client sent right before a request.
-func afterText(c stat.Call) string { return "right after " + messageName(c.Before) }
 
 // requestNames lists the requests of calls.
 func requestNames(calls []stat.Call) string {

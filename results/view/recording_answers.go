@@ -3,6 +3,7 @@ package view
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/pipebench/pipebench/results"
 )
@@ -15,9 +16,8 @@ func extraAnswersText(s *results.Set, messages []results.Message) string {
 		switch {
 		case asksUnseen(s, own):
 		case len(unknown) > 0:
-			return fmt.Sprintf("%s to an id that no request had: %s. Next: pipebench check "+
-				"--server --only ids -- %s", results.FormatCount(len(unknown), "answer"),
-				listed(unknown), recordedCommand(s, own[0].Run))
+			return fmt.Sprintf("%s to an id that no request had: %s.",
+				results.FormatCount(len(unknown), "answer"), listed(unknown))
 		case len(again) > 0:
 			return fmt.Sprintf("%s answered more than once: %s.",
 				results.FormatCount(len(again), "request"), listed(again))
@@ -67,6 +67,10 @@ func extraAnswers(messages []results.Message) (unknown, again []string) {
 		if request, known := asked[id]; known {
 			again = append(again, requestName(request))
 		} else {
+			number := strings.Trim(id, `"`)
+			if _, sent := asked[number]; sent {
+				id += " (a text; the request had the number " + number + ")"
+			}
 			unknown = append(unknown, Escape(id))
 		}
 	}

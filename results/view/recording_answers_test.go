@@ -30,14 +30,14 @@ func conversation(messages ...string) *results.Set {
 // An answer to no request, and a second answer, come before the request that got none.
 func TestExtraAnswersAreNamedFirst(t *testing.T) {
 	const unknown = "1 answer to an id that no request had: "
-	const next = ". Next: pipebench check --server --only ids -- server"
 	for _, tt := range []struct {
 		name     string
 		messages []string
 		want     string // the first sentence; "" if there is no extra answer
 	}{
-		{"another id", []string{"1 a", "1", "2 b", "99"}, unknown + "99" + next},
-		{"another type", []string{"1 a", `"1"`}, unknown + `"1"` + next},
+		{"another id", []string{"1 a", "1", "2 b", "99"}, unknown + "99."},
+		{"another type", []string{"1 a", `"1"`}, unknown +
+			`"1" (a text; the request had the number 1).`},
 		{"twice", []string{"1 a", "1", "1", "2 b", "2"}, "1 request answered more than once: " +
 			"a (id 1)."},
 		{"thrice", []string{"1 a", "1", "1", "1"}, "1 request answered more than once: a (id 1)."},

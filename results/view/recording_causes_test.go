@@ -42,6 +42,22 @@ func TestAServerThatWaitsForTheClientIsNamedFirst(t *testing.T) {
 	}
 }
 
+// A server may wait for the answer to a request of its own, and not read it.
+func TestAQuestionAfterAnUnansweredRequestIsNamed(t *testing.T) {
+	set := &results.Set{Messages: []results.Message{
+		{Dir: "reply", Method: "register", ID: []byte("1"), T: 1},
+		{Dir: "request", ID: []byte("1"), T: 2, Size: 9},
+		{Dir: "request", Method: "hover", ID: []byte("3"), T: 10},
+		{Dir: "reply", Method: "configuration", ID: []byte("2"), T: 20},
+		{Dir: "request", ID: []byte("2"), T: 30},
+	}}
+	const want = ". Then the server asked configuration (id 2) and was answered; it may not have " +
+		"read that answer. "
+	if got := recordingSummary(set, "")[0]; !strings.Contains(got, want) {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
 // A side that stops reading is named first, even if the write that waits for it never ends and no
 // message has its stall.
 func TestASideThatStoppedReadingIsNamedFirst(t *testing.T) {

@@ -142,6 +142,9 @@ func readsNoStderr(ctx context.Context, c *serverCase) error {
 	for i := range int64(mostRequests) {
 		if i > 0 && i%fewRequests == 0 {
 			unread, _ := c.server.StderrUnread()
+			if unread == 0 && !c.protocol.HasTools() { // its requests are refused
+				return errors.New("it wrote nothing to standard error: a client may make it write")
+			}
 			if unread <= said {
 				return nil
 			}

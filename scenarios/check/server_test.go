@@ -219,6 +219,16 @@ func TestServersThatAreRight(t *testing.T) {
 	}
 }
 
+// A server that is only asked what it refuses may write more to standard error for its client.
+func TestAServerWithoutToolsThatLogsNothingIsNotJudged(t *testing.T) {
+	o := serverOptions(t, "reserve")
+	o.Only = []string{"unread-stderr"}
+	c := serverChecks(t, o)["unread-stderr"]
+	if c.Verdict != results.CannotTell || !strings.Contains(c.Found, "wrote nothing") {
+		t.Errorf("%s: %s", c.Verdict, c.Found)
+	}
+}
+
 // Memory that grows with each request until a heap of 4 MiB is full, and is used again then, is no
 // leak. Neither is a history of so many requests, though memory is three times as large before the
 // first is forgotten.

@@ -88,7 +88,7 @@ func (f *finder) checkUnread(c *Channel) {
 	if i >= 0 && c.isLeftUnread() {
 		r := c.Readers[i]
 		const says = "%s is not reading its %s: %d bytes wait there (%s)"
-		sentence := fmt.Sprintf(says, r, r.stream(), c.Queued, c.ID)
+		sentence := fmt.Sprintf(says, r, r.stream(), c.Queued, c.ID) + f.report.doesInstead(r.PID)
 		f.add(Diagnosis{Kind: Unread, Sentence: sentence, PID: r.PID, queued: c.Queued}, c)
 	}
 }

@@ -205,6 +205,9 @@ func (f *finder) checkPair(there, back *Channel) {
 				const says = "both sides are writing and neither reads: " +
 					"%s is writing to %s (%s), and %s to %s (%s)"
 				text := fmt.Sprintf(says, a, b, there.fill(), b, a, back.fill())
+				if a.Command == "pipebench tap" || b.Command == "pipebench tap" {
+					text += "; pipebench tap only passes on what its client and server write"
+				}
 				f.add(Diagnosis{Kind: MutualWrite, Sentence: text}, there, back)
 			}
 			if p, ok := f.report.waitingPair(there, back, a, b); ok {

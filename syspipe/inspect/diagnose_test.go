@@ -152,6 +152,21 @@ func TestAProcessThatStaysIsNotToldToPause(t *testing.T) {
 	}
 }
 
+// In a deadlock of a client and a server, pipebench tap between them is not to blame.
+func TestATapInADeadlockIsNotBlamed(t *testing.T) {
+	tap := Holder{PID: 2, Command: "pipebench tap", Waits: true}
+	server := Holder{PID: 3, Command: "server", Waits: true}
+	idleTap := Holder{PID: 2, Command: "pipebench tap"}
+	idleServer := Holder{PID: 3, Command: "server"}
+	found := (&Report{Channels: []Channel{
+		{ID: "a", Full: true, Writers: []Holder{tap}, Readers: []Holder{idleServer}},
+		{ID: "b", Full: true, Writers: []Holder{server}, Readers: []Holder{idleTap}},
+	}}).diagnose()
+	if len(found) != 1 || !strings.Contains(found[0].Sentence, "tap only passes on") {
+		t.Errorf("found %+v", found)
+	}
+}
+
 // A process between two full pipes, such as pipebench tap, is not the one to blame.
 func TestTheProcessAtTheEndOfFullPipesIsBlamed(t *testing.T) {
 	holder := func(pid int, name string, fd int, waits bool) []Holder {
