@@ -240,7 +240,8 @@ func (s *search) verify(ctx context.Context) error {
 }
 
 // warnOfReads warns of a limit that may follow from how the server reads. One read takes 64 KiB
-// from a full pipe: a server that fails above that may take each read for a message.
+// from a full pipe. A server that fails above that, without last words, may take each read for a
+// message. One that fails above several times as much may check the length after each read.
 func warnOfReads(t *results.Target) {
 	const (
 		oneRead = 64 << 10
@@ -248,12 +249,17 @@ func warnOfReads(t *results.Target) {
 	)
 	v := target.Verdict(t.Verdict)
 	limit := *t.RequestLimit + framing
-	isNear := limit >= oneRead && limit <= oneRead+2*framing
+	n := limit / oneRead
+	isNear := limit%oneRead <= 2*framing
 	endsSilently := v.Ended() && len(t.Evidence.Failure.StderrTail) == 0
-	if isNear && (v == target.Unanswered || endsSilently) {
+	switch {
+	case n == 1 && isNear && (v == target.Unanswered || endsSilently):
 		warn(t, "65,536 B is no limit of a pipe: one read takes so much from a full one. The "+
 			"server may take each read for a whole message, or keep no more than 64 KiB of one: "+
 			"pipebench check --server --only trickle can tell")
+	case n > 1 && isNear && (v == target.Unanswered || v.Ended()):
+		warn(t, "%s is %d times what one read takes from a full pipe: a limit of the server may "+
+			"lie below; try --capacity 4096", stat.FormatBytes(n*oneRead), n)
 	}
 }
 

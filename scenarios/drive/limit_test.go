@@ -56,14 +56,14 @@ func TestFindLimitsNamesTheFaultAndTheExactByte(t *testing.T) {
 }
 
 // A limit of 64 KiB looks like one of pipes, which there is not. Whether the server takes each read
-// for a message cannot be told from the limit.
+// for a message cannot be told from the limit, nor whether it counts after each read.
 func TestALimitAtOneReadIsNotThePipes(t *testing.T) {
 	t.Parallel()
 	const one = "65,536 B is no limit of a pipe"
 	for job, says := range map[string]string{
 		"swallow 65536":   one,
 		"die 65530":       one,
-		"swallow 131072":  "", // another limit
+		"swallow 131072":  "131,072 B is 2 times what one read takes",
 		"swallow 32768":   "", // another limit
 		"mcp error@65536": "", // it says that it refuses
 		"mcp limit@65536": "", // it says why it ends
