@@ -107,8 +107,7 @@ func nextStep(r *inspect.Report) []string {
 		case d.Kind == inspect.MutualWrite:
 			step = "let each side read while it writes: with a thread for each, or with poll"
 		case d.Kind == inspect.Spins, d.Kind == inspect.Pauses,
-			d.Kind == inspect.Unread && d.PID > 0,
-			d.Kind == inspect.MutualRead && strings.Contains(d.Sentence, "(pipebench drive)"):
+			d.Kind == inspect.Unread && d.PID > 0, d.Kind == inspect.MutualRead && isDriven(r, d):
 			step = fmt.Sprintf("look at its stack: py-spy dump --pid %d (Python), jstack %[1]d "+
 				"(Java), gdb -p %[1]d (C), or kill -QUIT %[1]d (Go; this ends it)", d.PID)
 		case d.Kind == inspect.MutualRead:
@@ -119,6 +118,15 @@ func nextStep(r *inspect.Report) []string {
 		}
 	}
 	return nil
+}
+
+// isDriven reports whether pipebench drive is at the other end of a channel that the diagnosis is
+// about.
+func isDriven(r *inspect.Report, d inspect.Diagnosis) bool {
+	isDrive := func(h inspect.Holder) bool { return h.Command == "pipebench drive" }
+	return slices.ContainsFunc(r.Channels, func(c inspect.Channel) bool {
+		return slices.Contains(d.Channels, c.ID) && slices.ContainsFunc(c.Writers, isDrive)
+	})
 }
 
 // recordAndDrive says which commands find the message after which a server fell silent.
