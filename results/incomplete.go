@@ -3,6 +3,7 @@ package results
 import (
 	"cmp"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 )
@@ -34,7 +35,8 @@ func (r *runsRead) endedEarly() []Problem {
 	var short []Problem
 	for _, e := range r.environments {
 		all := most[planOf(e)]
-		if !strings.HasPrefix(e.Command, "pipebench run ") || r.cells[e.Run] >= all {
+		isRun := strings.HasPrefix(e.Command+" ", "pipebench run ")
+		if !isRun || r.cells[e.Run] >= all {
 			continue
 		}
 		short = append(short, Problem{
@@ -48,11 +50,15 @@ func (r *runsRead) endedEarly() []Problem {
 	return short
 }
 
+// outFlag matches where a command writes its records, which may differ between machines.
+var outFlag = regexp.MustCompile(` (-o ?|--out[ =])('[^']*'|\S+)`)
+
 // A plan holds what decides how many cells a run measures.
 type plan struct{ command, version, os, topology string }
 
 func planOf(e Environment) plan {
-	return plan{command: e.Command, version: e.Version, os: e.OS, topology: e.Topology}
+	command := outFlag.ReplaceAllString(e.Command, "")
+	return plan{command: command, version: e.Version, os: e.OS, topology: e.Topology}
 }
 
 // Incomplete reports whether measurements are missing. The set's Problems say which.

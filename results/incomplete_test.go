@@ -129,6 +129,13 @@ func TestARunIsShortBesideItsLikeAlone(t *testing.T) {
 			t.Errorf("%s: %v", change.to, set.Problems)
 		}
 	}
+	plain := strings.Replace(long+short, " --framing ndjson --out -", "", 2)
+	elsewhere := strings.Replace(long+short, "--out -", "-o out/a", 1)
+	for _, text := range []string{plain, elsewhere} {
+		if set := readText(t, text); !set.Incomplete() {
+			t.Errorf("a short run is not named: %.400s", text)
+		}
+	}
 	tunes := strings.ReplaceAll(long+short, "pipebench run", "pipebench tune")
 	if set := readText(t, tunes); set.Incomplete() {
 		t.Errorf("tune, which measures as much as it needs: %v", set.Problems)

@@ -13,7 +13,8 @@ import (
 func (r *runsRead) ofAnotherTime() []Problem {
 	byCommand := make(map[string][]Environment)
 	for _, e := range r.environments {
-		byCommand[e.Command] = append(byCommand[e.Command], e)
+		command := planOf(e).command
+		byCommand[command] = append(byCommand[command], e)
 	}
 	delete(byCommand, "") // runs of old files, which lack the command
 	var problems []Problem
