@@ -12,15 +12,15 @@ import (
 // FleetCharts compares machines by the goodput of each framing relative to raw bytes, which have no
 // framing. There is a chart only if at least two machines measured framings and raw bytes.
 func FleetCharts(members []stat.Member) []Chart {
+	members = stat.MarkRawAlone(members)
 	all := view.FleetStreams(members)
 	members = measuring(members, all)
 	if len(members) < 2 {
 		return nil
 	}
 	few := len(members) <= view.FewMachines
-	compared := len(all)
-	if few {
-		all = differing(members, all)
+	if !few {
+		members = stat.WithoutOutliers(members)
 	}
 	var sizes []int
 	for _, cell := range all {
@@ -47,9 +47,6 @@ func FleetCharts(members []stat.Member) []Chart {
 		}
 	}
 	switch {
-	case len(all) < compared:
-		c.Title = "Where " + machines + " differ: goodput vs raw"
-		c.Notes = append(c.Notes, "Framings on which the machines are alike are not drawn.")
 	case len(sure) == 0:
 		c.Title = "Noise hides what framings cost on " + machines
 	default:
@@ -57,7 +54,8 @@ func FleetCharts(members []stat.Member) []Chart {
 			slices.Min(sure), slices.Max(sure), machines)
 	}
 	if !few {
-		c.Notes = []string{"Points are the median machine; bars hold 80 of 100 machines."}
+		c.Notes = []string{"Points are the median machine; bars hold 80 of 100 machines. " +
+			"Machines that stand out or are too noisy are left out."}
 	}
 	if !slices.ContainsFunc(c.Panels, Panel.comparesPoints) {
 		return nil
@@ -109,24 +107,6 @@ func measuring(members []stat.Member, cells []results.Cell) []stat.Member {
 	return out
 }
 
-// differing selects the combinations of settings whose framing and placement give different results
-// on different machines. If there are none, it returns all combinations.
-func differing(members []stat.Member, all []results.Cell) []results.Cell {
-	type panel struct{ framing, placement string }
-	differ := make(map[panel]bool)
-	for _, c := range all {
-		if view.MachinesDiffer(members, c) {
-			differ[panel{c.Framing, c.Placement}] = true
-		}
-	}
-	if len(differ) == 0 {
-		return all
-	}
-	return slices.DeleteFunc(slices.Clone(all), func(c results.Cell) bool {
-		return !differ[panel{c.Framing, c.Placement}]
-	})
-}
-
 // eachMachine makes a series of dots for each machine.
 func eachMachine(members []stat.Member, cells []results.Cell, sizes []int) []Series {
 	var lines []Series
@@ -147,7 +127,6 @@ func eachMachine(members []stat.Member, cells []results.Cell, sizes []int) []Ser
 }
 
 // medianMachine makes a line for each framing. The points of a line are medians over all machines.
-// A point is in doubt if the figures of most machines are.
 func medianMachine(members []stat.Member, cells []results.Cell, sizes []int) []Series {
 	var lines []Series
 	for _, cell := range cells {
@@ -157,24 +136,12 @@ func medianMachine(members []stat.Member, cells []results.Cell, sizes []int) []S
 			i = len(lines)
 			lines = append(lines, Series{Name: name})
 		}
-		var values []float64
-		rough := 0 // of the values
-		for _, m := range members {
-			for _, f := range m.Figures {
-				if f.Cell != cell || f.ToRaw.N == 0 {
-					continue
-				}
-				values = append(values, f.ToRaw.Median)
-				if view.IsRough(f.ToRaw) {
-					rough++
-				}
-			}
+		median, least, most, n := view.FleetFigure(members, cell)
+		if n > 0 {
+			lines[i].Points = append(lines[i].Points, Point{
+				X: slices.Index(sizes, cell.Size), Y: median, Low: least, High: most, Samples: n,
+			})
 		}
-		s := stat.SpreadOf(values)
-		lines[i].Points = append(lines[i].Points, Point{
-			X: slices.Index(sizes, cell.Size), Y: s.Median, Low: s.P10, High: s.P90, Samples: s.N,
-			Doubt: 2*rough > s.N,
-		})
 	}
 	return lines
 }

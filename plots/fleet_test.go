@@ -102,7 +102,7 @@ func TestLinesOfAFleetHaveNoOrder(t *testing.T) {
 func TestTheTitleOfAFleetsChartHasCertainFiguresAlone(t *testing.T) {
 	var members []stat.Member
 	for i := range 8 {
-		m := stat.Member{Name: fmt.Sprint("m", i)}
+		m := stat.Member{Name: fmt.Sprint("m", i), Runs: []results.Environment{{OS: "linux"}}}
 		for size, share := range map[int]float64{256: 0.9, 4096: 0.8, 65_536: 2.1} {
 			e := stat.Estimate{N: 10, Median: share}
 			e.Interval = &stat.Interval{Lo: 0.9 * share, Hi: 1.1 * share}

@@ -87,7 +87,7 @@ func ReportFleet(w io.Writer, members []stat.Member, problems []results.Problem,
 	o ReportOptions) error {
 	r := reporter{
 		page:     page{ReportOptions: o, Lead: view.FleetLead(members)},
-		sections: view.FleetSections(members),
+		sections: view.FleetSections(members, problems),
 	}
 	return r.write(w, FleetCharts(members), problems)
 }

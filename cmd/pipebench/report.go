@@ -80,7 +80,8 @@ func (f *reportFlags) isPage() bool {
 func (f *reportFlags) show(cmd *cobra.Command, g *gathered, o plots.ReportOptions) error {
 	switch {
 	case f.out == "" && g.members != nil:
-		return view.WriteFleet(cmd.OutOrStdout(), g.members, f.format, viewOptions(cmd, f.detail))
+		return view.WriteFleet(cmd.OutOrStdout(), g.members, g.set.Problems, f.format,
+			viewOptions(cmd, f.detail))
 	case f.out == "":
 		shown := viewOptions(cmd, f.detail)
 		if len(o.Sources) == 1 && o.Sources[0] != "-" {

@@ -234,7 +234,8 @@ type Member struct {
 	Runs     []results.Environment // the run with the most cells comes first
 	Cells    int                   // number of records of cells in all runs
 	Figures  []Figure
-	Answers  []Answer // one for each ID and command
+	Answers  []Answer // the newest for each ID and command
+	Earlier  []Answer // those that newer ones replace
 	Troubles []Trouble
 	Doubtful []results.Cell // of raw: with samples in two clusters
 	Messages int
@@ -249,6 +250,10 @@ type Figure struct {
 	Cell  results.Cell
 	Speed Estimate // goodput, or the time of a round trip
 	ToRaw Estimate // its N is 0 for raw itself, and if raw was not measured
+
+	// RawAlone is how many times the figure of raw is the usual one, where framings are as fast as
+	// usual. It is 0 elsewhere. [MarkRawAlone] sets it.
+	RawAlone float64
 }
 
 // Members sums up each machine. The machines stand in the order in which their first lines were
@@ -305,8 +310,12 @@ func (f *Fleet) member(runs []*fleetRun, order []int) Member {
 		m.Messages += run.messages
 		m.Troubles = append(m.Troubles, run.troubles...)
 		m.Doubtful = append(m.Doubtful, run.doubtful...)
-		for _, a := range run.answers { // the answer of a later run replaces that of an earlier one
-			answers[answerID{a.ID, a.About}] = a
+		for _, a := range run.answers {
+			id := answerID{a.ID, a.About}
+			if old, known := answers[id]; known {
+				m.Earlier = append(m.Earlier, old)
+			}
+			answers[id] = a
 		}
 		for cell, own := range run.samples {
 			samples[cell] = append(samples[cell], own...)

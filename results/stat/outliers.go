@@ -14,11 +14,11 @@ import (
 // noisy, and if [results.Cell.IsBare] holds for their settings.
 type Outlier struct {
 	Member   int          // in the list of members
-	Peers    []int        // the members that it was compared with, itself included
 	Cells    int          // number of the framing's cells in which it is far off
 	Compared int          // number of the framing's cells that were compared
 	Cell     results.Cell // the cell in which it is furthest off
 	Figures  [2]float64   // in Cell: its own figure, and the usual one
+	RawAlone bool         // Cell is of raw, and most framings are as fast as usual there
 }
 
 const (
@@ -35,6 +35,7 @@ const (
 	// a wider interval are rough, and too noisy to compare machines.
 	MostSpread = 50
 
+	leastOfKind     = 4    // machines of a kind that may be usual for it, though not for all
 	mostChance      = 0.05 // above it, a difference between groups is not worth telling
 	outlierDistance = 1.1  // as a ratio: less is not worth a look
 )
@@ -101,6 +102,20 @@ func FleetOutliers(members []Member) (found []Outlier, compared int) {
 	return found, compared
 }
 
+// WithoutOutliers returns the members without the figures of those framings by which they stand
+// out.
+func WithoutOutliers(members []Member) []Member {
+	usual := slices.Clone(members)
+	found, _ := FleetOutliers(members)
+	for _, o := range found {
+		m := &usual[o.Member]
+		m.Figures = slices.DeleteFunc(slices.Clone(m.Figures), func(f Figure) bool {
+			return f.Cell.Framing == o.Cell.Framing
+		})
+	}
+	return usual
+}
+
 // distance returns how far two figures are apart, as the logarithm of their ratio.
 func distance(figures [2]float64) float64 { return math.Abs(math.Log(figures[0] / figures[1])) }
 
@@ -108,12 +123,16 @@ func distance(figures [2]float64) float64 { return math.Abs(math.Log(figures[0] 
 // from the median a machine may be.
 type usualFigure struct{ centre, limit float64 }
 
-// usualFigures returns the usual figure of each combination of settings that at least [LeastPeers]
-// of the peers measured. The peers are indices in members.
-func usualFigures(members []Member, peers []int) map[results.Cell]usualFigure {
+// usualFigures returns the usual figure of each combination of settings that so many of the peers
+// measured, or more. The peers are indices in members.
+func usualFigures(members []Member, peers []int, least int) map[results.Cell]usualFigure {
 	values := make(map[results.Cell][]float64)
+	without := make(map[results.Cell]int) // number of machines whose raw alone is far off
 	for _, i := range peers {
 		for _, f := range members[i].Figures {
+			if f.RawAlone > 0 && f.Cell.Framing != results.FramingRaw {
+				without[f.Cell]++
+			}
 			if e, ok := f.toCompare(); ok {
 				values[f.Cell] = append(values[f.Cell], math.Log(e.Median))
 			}
@@ -121,7 +140,7 @@ func usualFigures(members []Member, peers []int) map[results.Cell]usualFigure {
 	}
 	usual := make(map[results.Cell]usualFigure)
 	for cell, logs := range values {
-		if len(logs) < LeastPeers {
+		if len(logs)+without[cell] < least {
 			continue
 		}
 		centre := medianOf(logs)
@@ -134,7 +153,8 @@ func usualFigures(members []Member, peers []int) map[results.Cell]usualFigure {
 // outliersAmong compares the machines in own with the machines in peers. It returns the outliers,
 // and how many machines could be compared. The two lists have indices of members.
 func outliersAmong(members []Member, own, peers []int) (found []Outlier, compared int) {
-	usual := usualFigures(members, peers)
+	usual := usualFigures(members, peers, LeastPeers)
+	ofKind := usualFigures(members, own, leastOfKind)
 	for _, i := range own {
 		byFraming := make(map[string]Outlier)
 		for _, f := range members[i].Figures {
@@ -147,12 +167,16 @@ func outliersAmong(members []Member, own, peers []int) (found []Outlier, compare
 			o.Compared++
 			isBelow := math.Log(e.Interval.Hi) < u.centre-u.limit
 			isAbove := math.Log(e.Interval.Lo) > u.centre+u.limit
-			if isBelow || isAbove {
+			kind, isKnown := ofKind[f.Cell]
+			fromKind := math.Abs(math.Log(e.Median) - kind.centre)
+			isOfKind := isKnown && fromKind < math.Log(outlierDistance)
+			if (isBelow || isAbove) && !isOfKind {
 				o.Cells++
 				figures := [2]float64{e.Median, math.Exp(u.centre)}
 				if o.Cells == 1 || distance(figures) > distance(o.Figures) {
 					o.Cell = f.Cell
 					o.Figures = figures
+					o.RawAlone = f.RawAlone > 0
 				}
 			}
 			byFraming[f.Cell.Framing] = o
@@ -163,7 +187,6 @@ func outliersAmong(members []Member, own, peers []int) (found []Outlier, compare
 		for _, framing := range slices.Sorted(maps.Keys(byFraming)) {
 			o := byFraming[framing]
 			o.Member = i
-			o.Peers = peers
 			if o.Cells >= 2 || o.Cells > 0 && distance(o.Figures) >= math.Log(OutlierFactor) {
 				found = append(found, o)
 			}
@@ -172,13 +195,21 @@ func outliersAmong(members []Member, own, peers []int) (found []Outlier, compare
 	return found, compared
 }
 
-// toCompare returns the estimate by which machines are compared: the ratio to the framing raw or,
-// for raw itself, the speed. The second result is false if the estimate is too noisy.
-func (f Figure) toCompare() (e Estimate, ok bool) {
-	e = f.ToRaw
-	if f.Cell.Framing == results.FramingRaw {
-		e = f.Speed
+// Compared returns the estimate by which machines are compared: the ratio to the framing raw or,
+// for raw itself, the speed. Its N is 0 if there is none.
+func (f Figure) Compared() Estimate {
+	switch {
+	case f.Cell.Framing == results.FramingRaw:
+		return f.Speed
+	case f.RawAlone > 0:
+		return Estimate{}
 	}
+	return f.ToRaw
+}
+
+// toCompare is Compared. The second result is false if the estimate is too noisy.
+func (f Figure) toCompare() (e Estimate, ok bool) {
+	e = f.Compared()
 	percent, known := e.Spread()
 	return e, known && percent <= MostSpread
 }

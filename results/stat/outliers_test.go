@@ -116,6 +116,27 @@ func TestOneFarFigureIsFound(t *testing.T) {
 	}
 }
 
+// A few machines of a kind that differ from all others do not stand out: their kind differs.
+func TestAKindOfMachinesIsNoOutlier(t *testing.T) {
+	const kinds = 13
+	slow := map[int]bool{0: true, kinds: true, 2 * kinds: true, 3 * kinds: true}
+	var members []stat.Member
+	for i, m := range fleetOf(16*kinds, slow) {
+		if i%kinds == 0 {
+			members = append(members, m)
+		}
+	}
+	if found, _ := stat.FleetOutliers(members); len(found) != len(slow) {
+		t.Errorf("machines of one kind: found %+v", found)
+	}
+	for i := range slow {
+		members[i/kinds].Runs[0].CPU = "another"
+	}
+	if found, _ := stat.FleetOutliers(members); len(found) > 0 {
+		t.Errorf("machines of another kind: found %+v", found)
+	}
+}
+
 // A machine whose raw is slow shows its framings' shares too high: raw explains that.
 func TestASlowRawComesBeforeTheSharesOfIt(t *testing.T) {
 	members := fleetOf(13*stat.LeastPeers, nil)

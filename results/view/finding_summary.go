@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/pipebench/pipebench/results"
+	"github.com/pipebench/pipebench/results/stat"
 )
 
 // findingSummary sums up the findings of one area, such as checks, in one line: "PASS: ok 18 of
@@ -156,6 +157,9 @@ func findingSentences(s *results.Set) []string {
 				command := strings.Join(checks[0].About, " ")
 				others = append(others, command+": "+withPeriod(findingSummary(checks)))
 			}
+		case a.area == results.AreaRule:
+			others = append(others, ruleSummary(latestRules(s), nil))
+			others = append(others, changedRules(stat.FleetOf(s).Members())...)
 		default:
 			others = append(others, withPeriod(findingSummary(own)))
 		}

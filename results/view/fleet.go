@@ -12,26 +12,28 @@ import (
 )
 
 // FleetSections lists the sections of a page about several machines: the main result, how the
-// machines differ, and which of them need attention. It returns nil if there is nothing to show.
-func FleetSections(members []stat.Member) []Section {
+// machines differ, and which of them need attention. It says what is missing because of the
+// problems. It returns nil if there is nothing to show.
+func FleetSections(members []stat.Member, problems []results.Problem) []Section {
 	if isEmptyFleet(members) {
 		return nil
 	}
+	members = stat.MarkRawAlone(members)
 	differences, title, isCertain := differenceSections(members)
 	attention, toLookAt := attentionSection(members)
 	answers := answerSections(members)
 	differ := answerDifference(answers)
 	if !isCertain {
-		title = cmp.Or(differ, title,
-			strings.Join(attention.Lead[:min(1, len(attention.Lead))], ""))
+		title = cmp.Or(differ, title, first(attention.Lead))
 	}
 	answer := Section{ID: "answer", Title: cmp.Or(strings.TrimSuffix(title, "."),
 		results.FormatCount(len(members), "machine"))}
 	if t := machineTable(members); t.hasRows() && len(t.Rows) <= mostGroups {
 		answer.Tables = []Table{t}
 	}
-	all := slices.Concat([]Section{{Lead: []string{title, differ}}}, // what differs is said first
-		differences, []Section{attention}, answers,
+	// what differs is said first
+	begin := []string{title, missingSentence(problems), differ}
+	all := slices.Concat([]Section{{Lead: begin}}, differences, []Section{attention}, answers,
 		[]Section{{Lead: []string{doubtSentence(members)}}, memberSection(members)})
 	var shown []Section
 	for _, s := range all {
@@ -50,18 +52,45 @@ func FleetSections(members []stat.Member) []Section {
 		return m.Name == toLookAt
 	}))]
 	answer.Notes = []string{"Everything about one machine: pipebench report FILE... --where " +
-		whereCondition(one) + ", or any other condition on its environment or labels."}
+		whereCondition(one, members) + ", or any other condition on its environment or labels."}
 	return append([]Section{answer}, shown...)
 }
 
-// whereCondition returns the argument of --where that selects a machine.
-func whereCondition(m stat.Member) string {
+// first returns the first of the texts, or "".
+func first(texts []string) string {
+	if len(texts) == 0 {
+		return ""
+	}
+	return texts[0]
+}
+
+// missingSentence names the files and runs from which measurements are missing, or returns "".
+func missingSentence(problems []results.Problem) string {
+	var missing []string
+	for _, p := range problems {
+		if p.Incomplete {
+			missing = append(missing, p.String())
+		}
+	}
+	if len(missing) == 0 {
+		return ""
+	}
+	return "Measurements are missing: " + nameSome(missing) + "."
+}
+
+// whereCondition returns the argument of --where that selects a machine alone.
+func whereCondition(m stat.Member, members []stat.Member) string {
 	e := m.Environment()
-	switch m.Name {
-	case e.Hostname:
+	isSameHost := func(o stat.Member) bool {
+		return o.Name != m.Name && o.Environment().Machine == e.Machine
+	}
+	switch {
+	case m.Name == e.Hostname:
 		return "hostname=" + e.Hostname
-	case e.Labels["node"]:
+	case m.Name == e.Labels["node"]:
 		return "node=" + m.Name
+	case slices.ContainsFunc(members, isSameHost):
+		return "machine=" + e.Machine + " --where kernel=" + e.Kernel
 	}
 	return "machine=" + e.Machine
 }
@@ -95,8 +124,9 @@ func FleetLead(members []stat.Member) string {
 
 // WriteFleet writes what several machines measured and found, as text or markdown. It returns
 // [ErrNothing] if there is nothing to write.
-func WriteFleet(w io.Writer, members []stat.Member, format Format, o Options) error {
-	sections := FleetSections(members)
+func WriteFleet(w io.Writer, members []stat.Member, problems []results.Problem, format Format,
+	o Options) error {
+	sections := FleetSections(members, problems)
 	if len(sections) == 0 {
 		return ErrNothing
 	}
@@ -124,77 +154,69 @@ const FewMachines = 7
 // there are many, on groups of machines. The title says what differs most, or that nothing does; it
 // is "" if noise hides that. isCertain is true if something surely differs.
 func differenceSections(members []stat.Member) (all []Section, title string, isCertain bool) {
-	streams := mainStreams(members)
-	if len(streams) == 0 {
+	main, isMeasured := mainStream(members)
+	if !isMeasured {
 		return nil, "", false
 	}
-	measured := streams[0].measured(members)
+	measured := main.measured(members)
+	out := Section{ID: "differences", Title: "Which machines differ, and in what"}
 	if len(measured) > FewMachines {
-		all, title, isCertain = groupSections(measured, streams[0])
+		isCertain = out.addGroups(measured, main)
 	} else {
-		all, title, isCertain = machineSections(measured, streams)
+		isCertain = out.addMachines(measured, main)
 	}
+	title = first(out.Lead)
 	if missing := len(members) - len(measured); missing > 0 {
-		all[0].Lead = append(all[0].Lead, fmt.Sprintf("%d of %d machines did not measure this.",
+		out.Lead = append(out.Lead, fmt.Sprintf("%d of %d machines did not measure this.",
 			missing, len(members)))
 	}
-	return all, title, isCertain
+	return []Section{out}, title, isCertain
 }
 
-// groupSections is differenceSections for many machines.
-func groupSections(
-	members []stat.Member, v fleetStream,
-) (all []Section, title string, isCertain bool) {
-	groups, sure, perhaps := v.groups(members)
-	differ := slices.Concat(sure, perhaps)
-	out := Section{
-		ID:     "differences",
-		Title:  "Which machines differ, and in what",
-		Lead:   append(differ, v.sentence(members)),
-		Tables: []Table{v.table("machines", groups)},
-		Notes: []string{"For a group of machines: the median of raw's goodput, and of " +
-			"each framing's share of it; in brackets the middle 80 % of the machines."},
-	}
-	return []Section{out}, strings.Join(differ[:min(1, len(differ))], ""), len(sure) > 0
+// addGroups compares many machines. It reports whether something surely differs.
+func (s *Section) addGroups(members []stat.Member, v fleetStream) bool {
+	groups, found, sure, perhaps := groupsOf(stat.WithoutOutliers(members))
+	s.Lead = slices.Concat(sure, perhaps)
+	s.Tables = []Table{differenceTable(found), v.table("machines", groups)}
+	s.Notes = []string{fmt.Sprintf("For a group of machines: the median of raw's goodput, and of "+
+		"each framing's share of it; in brackets the middle 80 %% of the machines, or all of %d "+
+		"or fewer. Machines that stand out are left out.", FewMachines)}
+	return len(sure) > 0
 }
 
-// machineSections is differenceSections for a few machines. The first of the streams is told in a
-// sentence.
-func machineSections(
-	members []stat.Member, streams []fleetStream,
-) (all []Section, title string, isCertain bool) {
-	out := Section{ID: "differences", Title: "Which machines differ, and in what"}
-	others := Section{Title: "How the machines differ at other placements",
-		ID: "differences-others", Folded: true}
-	found, compared := differencesBetween(members)
-	raw := rawSentence(members, found)
-	noise := streams[0].noiseSentence(members)
-	switch {
-	case raw != "":
-		title = raw
-		out.Lead = []string{title}
-	case len(found) > 0:
-		title = found[0].sentence()
-		out.Lead = []string{title}
-		out.Tables = []Table{differenceTable(found)}
-	case compared > 0:
-		clear := results.FormatCount(compared, "measurement")
-		out.Lead = []string{fmt.Sprintf("Between %d machines, no framing differs by a tenth "+
-			"beyond the noise, nor raw by a factor of %g, in %s clear enough to compare.",
-			len(members), stat.SlowFactor, clear)}
-		if noise == "" {
-			title = out.Lead[0]
+// addMachines compares a few machines. It reports whether something surely differs.
+func (s *Section) addMachines(members []stat.Member, v fleetStream) bool {
+	found := slices.Concat(differencesBetween(members, rawAloneOn(members), rawAlone),
+		differencesBetween(members, eachPlace(members), everything))
+	s.Lead = speedSentences(found)
+	isOfFraming := func(d difference) bool { return d.what == "" }
+	compared := clearMeasurements(members)
+	if compared > 0 && !slices.ContainsFunc(found, isOfFraming) {
+		text := "No framing's share of raw's speed differs by a tenth beyond the noise in " +
+			results.FormatCount(compared, "measurement") + " clear enough to compare"
+		if len(found) == 0 {
+			text += fmt.Sprintf(", nor raw's speed by a factor of %g", stat.SlowFactor)
 		}
+		s.Lead = append(s.Lead, text+".")
 	}
-	out.Lead = nonEmpty(append(out.Lead, streams[0].sentence(members), noise))
 	var each []group
 	for _, m := range members {
 		each = append(each, group{m.Name, []stat.Member{m}})
 	}
-	out.Tables = append(out.Tables, streams[0].table("machine", each))
-	out.Notes = nonEmpty([]string{RoughNote(out.Tables)})
-	for _, stream := range streams[1:] {
-		others.Tables = append(others.Tables, stream.table("machine", each))
+	s.Tables = []Table{differenceTable(found), v.table("machine", each)}
+	s.Notes = nonEmpty([]string{RoughNote(s.Tables)})
+	return len(found) > 0
+}
+
+// clearMeasurements counts the measurements of framings that at least two machines made well
+// enough.
+func clearMeasurements(members []stat.Member) int {
+	n := 0
+	for _, cell := range comparedCells(members) {
+		known, _ := standings(members, cell)
+		if cell.Framing != results.FramingRaw && len(known) > 1 {
+			n++
+		}
 	}
-	return []Section{out, others}, title, len(found) > 0 || raw != ""
+	return n
 }

@@ -74,11 +74,7 @@ func answerSection(members []stat.Member, area, title string,
 		}
 	}
 	out.Lead = answerSentences(questions, columns, disputed)
-	agreement := agreementText(title, questions, columns, disputed, len(members))
-	if questions[0] == newPipeHolds { // anonymous pipes
-		agreement += alikeAnswers(columns)
-	}
-	out.Lead = append(out.Lead, agreement)
+	out.Lead = append(out.Lead, agreementText(title, questions, columns, disputed, len(members)))
 	out.compare(title+", where machines disagree", questions, columns, disputed)
 	if area == results.AreaRule {
 		same.compare("", questions, columns, alike)
@@ -124,26 +120,6 @@ func (s *Section) compare(title string, questions []string, columns []column, in
 	if t.hasRows() {
 		s.Tables = append(s.Tables, t)
 	}
-}
-
-// alikeAnswers says which answers to the main questions are the same on all of several machines. It
-// returns "" if none is.
-func alikeAnswers(columns []column) string {
-	var parts []string
-	for _, step := range mainSteps {
-		i := slices.IndexFunc(pipeQuestions, func(q question) bool { return q.steps[0] == step })
-		isOpen := func(c column) bool { return c.answers[i].Base == "" }
-		if slices.ContainsFunc(columns, isOpen) || disagree(columns, i) {
-			continue
-		}
-		asks := pipeQuestions[i].asks
-		parts = append(parts, strings.ToLower(asks[:1])+asks[1:]+" "+
-			columns[0].answers[i].sizeText())
-	}
-	if len(parts) == 0 || len(columns) < 2 {
-		return ""
-	}
-	return " On all of them " + joinAnd(parts) + "."
 }
 
 // agreementText says how many questions machines answer differently. It counts only questions that

@@ -19,7 +19,7 @@ func TestAKindThatIsNotThereIsNoDifference(t *testing.T) {
 	windows.Answers = append(windows.Answers,
 		stat.Answer{ID: "rule/named/capacity/stated", Value: 4096.0, Unit: "B"},
 		stat.Answer{ID: "rule/named/full/write", Value: "EAGAIN"})
-	sections := FleetSections([]stat.Member{linux, windows})
+	sections := FleetSections([]stat.Member{linux, windows}, nil)
 	const want = "What other kinds of pipe do: 1 answer, alike on 2 machines."
 	if lead := sections[0].Lead; lead[len(lead)-1] != want {
 		t.Errorf("got %q", lead)
@@ -41,7 +41,7 @@ func TestOnlyAlikeAnswersStandUnderAlike(t *testing.T) {
 	}
 	alone := asked("b", 220)
 	alone.Answers = append(alone.Answers, stat.Answer{ID: "rule/fifo/slot", Value: 1.0, Unit: "B"})
-	sections := FleetSections([]stat.Member{asked("a", 1), alone})
+	sections := FleetSections([]stat.Member{asked("a", 1), alone}, nil)
 	lead := sections[0].Lead
 	const want = "What other kinds of pipe do: 1 answer, alike on 2 machines."
 	if got := lead[len(lead)-1]; got != want {
@@ -68,7 +68,7 @@ func TestClaimsOfAFleetStandInWords(t *testing.T) {
 	}
 	sections := FleetSections([]stat.Member{
 		claim("a", results.Holds), claim("b", results.Refuted),
-	})
+	}, nil)
 	const asks = "Pipes leak (000-x)"
 	if got := sections[0].Lead[0]; got != asks+": holds on a, refuted on b." {
 		t.Errorf("got %q", got)

@@ -9,26 +9,34 @@ import (
 	"github.com/pipebench/pipebench/results/stat"
 )
 
-// groups returns a group of all machines, then groups by each property, such as the processor, on
-// which the speed of a framing depends. A sentence for each such grouping says how. Those in
+// groupsOf returns a group of all machines, then groups by each property, such as the processor, on
+// which the speed of a framing depends. The differences say how, in sentences as well. Those in
 // perhaps may be chance.
-func (v fleetStream) groups(members []stat.Member) (all []group, sure, perhaps []string) {
+func groupsOf(members []stat.Member) (all []group, found []difference, sure, perhaps []string) {
 	all = []group{{"all", members}}
+	found = differencesBetween(members, rawAloneOn(members), rawAlone)
+	sure = speedSentences(found)
+	alone := found
 	for _, g := range groupings(members) {
-		text, isCertain := v.dependence(g)
-		switch {
-		case text == "":
-			continue
-		case isCertain:
-			sure = append(sure, text)
-		default:
-			perhaps = append(perhaps, text)
+		own := g.differences(members, true)
+		sure = append(sure, speedSentences(own)...)
+		found = append(found, own...)
+		if len(own) == 0 {
+			own = g.differences(members, false)
+			for _, text := range speedSentences(own) {
+				perhaps = append(perhaps,
+					strings.TrimSuffix(text, ".")+": too few machines to rule out chance.")
+			}
 		}
-		for _, own := range g.groups[:min(len(g.groups), mostGroups)] {
-			all = append(all, group{g.phrase(own[0]), own})
+		isCause := func(d difference) bool { return slices.Equal(d.cause().factors, g.factors) }
+		if len(own) == 0 && !slices.ContainsFunc(alone, isCause) {
+			continue
+		}
+		for _, alike := range g.groups[:min(len(g.groups), mostGroups)] {
+			all = append(all, group{g.phrase(alike[0]), alike})
 		}
 	}
-	return all, sure, perhaps
+	return all, found, sure, perhaps
 }
 
 // A grouping is a way to part machines by a property, such as the processor, or by several that go
@@ -78,42 +86,28 @@ func (g grouping) phrase(m stat.Member) string {
 // have.
 const mostGroups = 12
 
-// dependence says which framings' speed, relative to raw bytes, differs between groups of machines:
-// "ndjson keeps 60 % of raw's speed on linux 6.1 and 84 % on linux 6.18". If no such difference is
-// certain, it says those that may be chance.
-func (v fleetStream) dependence(g grouping) (text string, isCertain bool) {
-	var sure, perhaps []string
-	for _, framing := range slices.Concat(v.framings, []string{results.FramingRaw}) {
-		cell := v.of(framing)
-		var shares [][]float64
-		var where []place
+// differences lists the framings in which the groups differ, in a quarter of the measurements at
+// least. If they need not be certain, some may be chance.
+func (g grouping) differences(members []stat.Member, isCertain bool) []difference {
+	compare := func(cell results.Cell) (low, high []place, isSure bool) {
+		var figures [][]float64
+		var places []place
 		for _, own := range g.groups {
-			known, _ := standings(own, cell)
-			if len(known) == 0 {
-				continue
+			own = selected(own, func(m stat.Member) bool { return !isRawAlone(m, cell) })
+			median, least, most, n := FleetFigure(own, cell)
+			if n > 0 {
+				known, _ := standings(own, cell)
+				figures = append(figures, mediansOf(known))
+				places = append(places, place{g.phrase(own[0]), own, median, least, most})
 			}
-			shares = append(shares, mediansOf(known))
-			where = append(where, place{g.phrase(own[0]), mostOf(known)})
 		}
-		slices.SortFunc(where, func(a, b place) int {
-			return cmp.Compare(a.known[0].Median, b.known[0].Median)
+		slices.SortStableFunc(places, func(a, b place) int {
+			return cmp.Compare(a.median, b.median)
 		})
-		isSlight := framing == results.FramingRaw && len(where) > 1 &&
-			where[len(where)-1].known[0].Median < stat.SlowFactor*where[0].known[0].Median
-		switch certain, likely := stat.Differ(shares); {
-		case isSlight: // the speed of raw depends on load and clock, too
-		case certain:
-			sure = append(sure, speedsText(cell, where))
-		case likely:
-			perhaps = append(perhaps, speedsText(cell, where))
-		}
+		low, high = split(places)
+		certain, likely := stat.Differ(figures)
+		return low, high, certain || likely && !isCertain
 	}
-	switch {
-	case len(sure) > 0:
-		return strings.Join(sure, "; ") + whereMeasured(v.cell) + ".", true
-	case len(perhaps) > 0:
-		return strings.Join(perhaps, "; ") + whereMeasured(v.cell) +
-			": too few machines to rule out chance.", false
-	}
-	return "", false
+	isFrequent := func(d difference) bool { return 4*len(d.cells) >= d.compared }
+	return selected(differencesBetween(members, compare, everything), isFrequent)
 }

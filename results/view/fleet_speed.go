@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/pipebench/pipebench/results"
 	"github.com/pipebench/pipebench/results/stat"
@@ -16,6 +15,7 @@ import (
 type standing struct {
 	stat.Member
 	stat.Estimate
+	rawAlone float64 // see [stat.Figure]
 }
 
 // standings returns the figures of the machines that made a measurement, the smallest first. The
@@ -26,13 +26,13 @@ func standings(members []stat.Member, cell results.Cell) (known, noisy []standin
 			if f.Cell != cell {
 				continue
 			}
-			e := comparedFigure(f)
+			e := f.Compared()
 			percent, ok := e.Spread()
 			switch {
-			case ok && percent <= maxBlur:
-				known = append(known, standing{m, e})
+			case ok && percent <= maxBlur && !isDoubtful(m, cell):
+				known = append(known, standing{m, e, f.RawAlone})
 			case e.N > 0:
-				noisy = append(noisy, standing{m, e})
+				noisy = append(noisy, standing{m, e, f.RawAlone})
 			}
 		}
 	}
@@ -40,145 +40,308 @@ func standings(members []stat.Member, cell results.Cell) (known, noisy []standin
 	return known, noisy
 }
 
-// comparedFigure returns the estimate by which machines are compared.
-func comparedFigure(f stat.Figure) stat.Estimate {
-	if f.Cell.Framing == results.FramingRaw {
-		return f.Speed
-	}
-	return f.ToRaw
+// isDoubtful reports whether the median of raw at a measurement means little.
+func isDoubtful(m stat.Member, cell results.Cell) bool {
+	cell.Framing = results.FramingRaw
+	return slices.Contains(m.Doubtful, cell)
 }
 
-// surelyDiffer reports whether the intervals show that machines differ in a measurement. The speed
-// of raw depends on load and clock, too, so only a difference by [stat.SlowFactor] counts. The
-// smallest figure must come first.
-func surelyDiffer(cell results.Cell, known []standing) bool {
-	if len(known) < 2 {
-		return false
-	}
-	least, most := known[0].Estimate, known[len(known)-1].Estimate
-	if cell.Framing == results.FramingRaw && most.Median < stat.SlowFactor*least.Median {
-		return false
-	}
-	return !sharesAlike(least, most)
+// A place is a machine, or machines that have something in common, with the range and the median of
+// their figures in one measurement.
+type place struct {
+	name                string
+	members             []stat.Member
+	median, least, most float64
 }
 
-// MachinesDiffer reports whether the goodput of a measured combination, relative to that of raw
-// bytes, surely differs between machines.
-func MachinesDiffer(members []stat.Member, cell results.Cell) bool {
-	known, _ := standings(members, cell)
-	return surelyDiffer(cell, known)
+// A comparison returns the places that made a measurement, split where neighbours are furthest
+// apart, and whether they surely differ. If there are fewer than two, both lists are empty.
+type comparison func(results.Cell) (low, high []place, isSure bool)
+
+// eachPlace compares machines by their intervals, without those whose raw alone is unusual.
+func eachPlace(members []stat.Member) comparison {
+	return func(cell results.Cell) (low, high []place, isSure bool) {
+		own := selected(members, func(m stat.Member) bool { return !isRawAlone(m, cell) })
+		known, _ := standings(own, cell)
+		low, high = split(placesOf(known))
+		return low, high, high != nil &&
+			!sharesAlike(known[0].Estimate, known[len(known)-1].Estimate)
+	}
 }
 
-// A difference says in which measurement machines differ most in the speed of a framing.
+// isRawAlone reports whether raw alone is unusual on a machine.
+func isRawAlone(m stat.Member, cell results.Cell) bool {
+	return slices.ContainsFunc(m.Figures, func(f stat.Figure) bool {
+		return f.Cell == cell && f.RawAlone > 0
+	})
+}
+
+// rawAloneOn compares raw where it alone is slower or faster with the usual raw.
+func rawAloneOn(members []stat.Member) comparison {
+	return func(cell results.Cell) (low, high []place, isSure bool) {
+		if cell.Framing != results.FramingRaw {
+			return nil, nil, false
+		}
+		known, _ := standings(members, cell)
+		odd := selected(known, func(s standing) bool { return s.rawAlone > 0 && s.rawAlone < 1 })
+		if len(odd) > 0 {
+			usual := selected(known, func(s standing) bool {
+				return s.rawAlone == 0 && s.Median > odd[len(odd)-1].Median
+			})
+			return placesOf(odd), placesOf(usual), len(usual) > 0
+		}
+		odd = selected(known, func(s standing) bool { return s.rawAlone > 1 })
+		usual := selected(known, func(s standing) bool {
+			return s.rawAlone == 0 && (len(odd) == 0 || s.Median < odd[0].Median)
+		})
+		return placesOf(usual), placesOf(odd), len(usual) > 0 && len(odd) > 0
+	}
+}
+
+func placesOf(known []standing) []place {
+	var places []place
+	for _, s := range known {
+		own := []stat.Member{s.Member}
+		places = append(places, place{s.Name, own, s.Median, s.Median, s.Median})
+	}
+	return places
+}
+
+// split cuts places into two where neighbours are furthest apart. The one with the smallest median
+// must come first.
+func split(places []place) (low, high []place) {
+	if len(places) < 2 {
+		return nil, nil
+	}
+	at := 1
+	for i := 2; i < len(places); i++ {
+		if places[i].median/places[i-1].median > places[at].median/places[at-1].median {
+			at = i
+		}
+	}
+	return places[:at], places[at:]
+}
+
+// A difference says in which measurement of a framing machines differ most.
 type difference struct {
 	cell      results.Cell
-	low, high []standing // the machines, split where neighbours are furthest apart
-	cells     int        // number of measurements of this framing in which machines surely differ
-	compared  int        // number of those that two machines measured well enough
+	what      string         // everything, rawAlone, or "" if it is about a framing
+	low, high []place        // the machines, or groups of them
+	cells     []results.Cell // the measurements in which the same machines are lower
+	compared  int            // number of measurements that were clear enough
 }
 
-// ratio returns how many times the largest figure is the smallest one.
-func (d difference) ratio() float64 { return d.high[len(d.high)-1].Median / d.low[0].Median }
+// What a difference of raw is about.
+const (
+	everything = "Everything"
+	rawAlone   = "Raw alone"
+)
 
 // leastRatio is the smallest ratio between two machines that is worth telling: a tenth.
 const leastRatio = 1.1
 
-// differencesBetween lists the framings in which a few machines surely differ, the largest
-// difference first. Streams and round trips of a framing are told apart. Of each, it takes the
-// measurement that most machines made well enough or, of several, the one in which they differ
-// most. Those beside a doubtful raw come last. compared is the number of measurements that could be
-// compared.
-func differencesBetween(members []stat.Member) (all []difference, compared int) {
+// differencesBetween lists the framings in which machines surely differ, the largest difference
+// first. Streams and round trips of a framing are told apart. If the lower machines are others in
+// some measurements, these make another difference. The speed of raw depends on load and clock,
+// too, so it differs from [stat.SlowFactor] on, unless it is raw alone.
+func differencesBetween(
+	members []stat.Member, compare comparison, ofRaw string,
+) (all []difference) {
 	framingAndPattern := func(c results.Cell) string { return c.Framing + " " + c.Pattern }
 	for _, cells := range grouped(comparedCells(members), framingAndPattern) {
-		slices.SortStableFunc(cells, func(a, b results.Cell) int {
-			return doubtsOn(members, a) - doubtsOn(members, b)
-		})
-		var best difference
-		for _, cell := range cells {
-			known, _ := standings(members, cell)
-			if len(known) < 2 {
-				continue
-			}
-			best.compared++
-			own := difference{cell: cell}
-			own.low, own.high = split(known)
-			if !surelyDiffer(cell, known) || own.ratio() < leastRatio {
-				continue
-			}
-			best.cells++
-			more := len(known) - len(best.low) - len(best.high)
-			isClear := best.low == nil || doubtsOn(members, cell) <= doubtsOn(members, best.cell)
-			if isClear && (more > 0 || more == 0 && own.ratio() > best.ratio()) {
-				best.cell, best.low, best.high = cell, own.low, own.high
+		what, least := "", leastRatio
+		if cells[0].Framing == results.FramingRaw {
+			what = ofRaw
+			if what == everything {
+				least = stat.SlowFactor
 			}
 		}
-		compared += best.compared
-		if best.cells > 0 {
-			all = append(all, best)
+		var own []difference
+		compared := 0
+		for _, cell := range cells {
+			low, high, isSure := compare(cell)
+			if len(low)+len(high) == 0 {
+				continue
+			}
+			compared++
+			d := difference{cell: cell, what: what, low: low, high: high}
+			if isSure && d.ratio() >= least {
+				own = append(own, d)
+			}
+		}
+		for _, d := range joinDifferences(own) {
+			d.compared = compared
+			all = append(all, d)
 		}
 	}
 	slices.SortStableFunc(all, func(a, b difference) int {
 		return cmp.Compare(b.ratio(), a.ratio())
 	})
-	return all, compared
+	return all
 }
 
-// doubtsOn counts the machines on which the median of raw at a measurement means little.
-func doubtsOn(members []stat.Member, cell results.Cell) int {
-	cell.Framing = results.FramingRaw
-	n := 0
-	for _, m := range members {
-		if slices.Contains(m.Doubtful, cell) {
-			n++
+// joinDifferences joins those of one framing in which the same machines are lower. Of each, it
+// takes the measurement that most machines made well enough or, of several, the one in which they
+// differ most.
+func joinDifferences(all []difference) []difference {
+	var joined []difference
+	for len(all) > 0 {
+		best := slices.MaxFunc(all, func(a, b difference) int {
+			return cmp.Or(len(a.low)+len(a.high)-len(b.low)-len(b.high),
+				cmp.Compare(a.ratio(), b.ratio()))
+		})
+		isOther := func(d difference) bool {
+			return haveCommon(d.low, best.high) && haveCommon(d.high, best.low)
 		}
+		others := selected(all, isOther)
+		for _, d := range all {
+			if !isOther(d) {
+				best.cells = append(best.cells, d.cell)
+			}
+		}
+		joined = append(joined, best)
+		all = others
 	}
-	return n
+	return joined
 }
 
-// split cuts standings into two where neighbours are furthest apart. The smallest figure must come
-// first.
-func split(known []standing) (low, high []standing) {
-	at := 1
-	for i := 2; i < len(known); i++ {
-		if known[i].Median/known[i-1].Median > known[at].Median/known[at-1].Median {
-			at = i
-		}
-	}
-	return known[:at], known[at:]
+func haveCommon(a, b []place) bool {
+	names := namesOfPlaces(b)
+	return slices.ContainsFunc(a, func(p place) bool { return slices.Contains(names, p.name) })
 }
+
+// ratio returns how many times the largest figure is the smallest one.
+func (d difference) ratio() float64 { return d.high[len(d.high)-1].median / d.low[0].median }
 
 // sentence says which machines reach what. It begins with the side of fewer machines.
 func (d difference) sentence() string {
-	cause := d.cause()
-	var where []place
-	for _, side := range [][]standing{d.low, d.high} {
-		name := joinAnd(standingNames(side))
-		if len(cause.factors) > 0 {
-			name = cause.phrase(side[0].Member) + " (" + name + ")"
-		}
-		where = append(where, place{name, side})
-	}
+	sides := [][]place{d.low, d.high}
 	if len(d.high) < len(d.low) {
-		slices.Reverse(where)
+		slices.Reverse(sides)
 	}
-	text := speedsText(d.cell, where) + whereMeasured(d.cell) + "."
+	var parts []string
+	for i, side := range sides {
+		share := rangeOf(d.cell, side)
+		if i == 0 {
+			share += ofRaw(d.cell)
+		}
+		parts = append(parts, share+" on "+d.nameOf(side))
+	}
+	text := framingVerb(d.cell) + " " + joinAnd(parts) + whereMeasured(d.cell)
+	count := ""
+	if d.compared > 1 {
+		count = " in " + d.count() + " measurements" + d.sizes()
+	}
+	switch d.what {
+	case everything:
+		if d.framingRatio() < leastRatio {
+			d.what = "Raw"
+		}
+		return d.whatIsSlower() + count + ": " + text + "."
+	case rawAlone:
+		return d.whatIsSlower() + count + ": " + text + ". Most framings are as fast there as " +
+			"elsewhere; what they keep of that raw's speed is not compared."
+	}
+	if isTrip(d.cell) { // names of framings keep their small letters
+		text = capitalised(text)
+	}
+	if count != "" {
+		text += "," + count
+	}
+	return text + "."
+}
+
+// framingRatio returns how many times the speed of framings on the higher side is that on the lower
+// side, beside d.cell. It is 0 if that was not measured.
+func (d difference) framingRatio() float64 {
+	low, high := framingSpeeds(d.low, d.cell), framingSpeeds(d.high, d.cell)
+	if len(low) == 0 || len(high) == 0 {
+		return 0
+	}
+	return stat.SpreadOf(high).Median / stat.SpreadOf(low).Median
+}
+
+func framingSpeeds(places []place, raw results.Cell) []float64 {
+	var speeds []float64
+	for _, p := range places {
+		for _, m := range p.members {
+			for _, f := range m.Figures {
+				beside := f.Cell
+				beside.Framing = results.FramingRaw
+				if beside == raw && f.Cell != raw {
+					speeds = append(speeds, f.Speed.Median)
+				}
+			}
+		}
+	}
+	return speeds
+}
+
+// whatIsSlower says what is slower, or faster, on fewer of the machines.
+func (d difference) whatIsSlower() string {
+	slow, fast := d.low, d.high
 	if isTrip(d.cell) {
-		return capitalised(text)
+		slow, fast = fast, slow
 	}
-	return text // names of framings keep their small letters
+	if len(fast) < len(slow) {
+		return d.what + " is faster on " + d.nameOf(fast)
+	}
+	return d.what + " is slower on " + d.nameOf(slow)
+}
+
+// count says in how many measurements the machines differ in this way.
+func (d difference) count() string { return fmt.Sprintf("%d of %d", len(d.cells), d.compared) }
+
+// sizes says of which messages the measurements are that count counts, if these are not all.
+func (d difference) sizes() string {
+	if len(d.cells) == d.compared {
+		return ""
+	}
+	var sizes []int
+	for _, c := range d.cells {
+		sizes = append(sizes, c.Size)
+	}
+	slices.Sort(sizes)
+	var titles []string
+	for _, size := range slices.Compact(sizes) {
+		titles = append(titles, SizeTitle(size))
+	}
+	return " (" + joinAnd(titles) + ")"
+}
+
+// nameOf names the machines of a side. If they have something in common, it says what, and names
+// only a few machines.
+func (d difference) nameOf(side []place) string {
+	name := nameSome(namesOfPlaces(side))
+	cause := d.cause()
+	if len(cause.factors) == 0 {
+		return name
+	}
+	common := cause.phrase(side[0].members[0])
+	if len(d.low)+len(d.high) > FewMachines {
+		return common
+	}
+	return common + " (" + name + ")"
 }
 
 // cause returns the properties, such as the processor, of which all machines on one side have one
-// value, and all on the other side another. There are none if only two machines are compared.
+// value, and all on the other side another. There are none if only two machines are compared, or
+// groups.
 func (d difference) cause() grouping {
 	var members []stat.Member
-	for _, s := range slices.Concat(d.low, d.high) {
-		members = append(members, s.Member)
+	low := make(map[string]bool)
+	for _, p := range slices.Concat(d.low, d.high) {
+		if p.name != p.members[0].Name { // a group
+			return grouping{}
+		}
+		members = append(members, p.members...)
+	}
+	for _, p := range d.low {
+		low[p.members[0].Name] = true
 	}
 	isLow := func(own []stat.Member) bool {
-		return slices.EqualFunc(own, d.low, func(m stat.Member, s standing) bool {
-			return m.Name == s.Name
+		return len(own) == len(low) && !slices.ContainsFunc(own, func(m stat.Member) bool {
+			return !low[m.Name]
 		})
 	}
 	for _, g := range groupings(members) {
@@ -189,103 +352,43 @@ func (d difference) cause() grouping {
 	return grouping{}
 }
 
-// sides returns the names of the machines on the slower and on the faster side.
-func (d difference) sides() (slow, fast []string) {
-	slow = slices.Sorted(slices.Values(standingNames(d.low)))
-	fast = slices.Sorted(slices.Values(standingNames(d.high)))
-	if isTrip(d.cell) {
-		return fast, slow
-	}
-	return slow, fast
+// isOf reports whether two differences are about the same framing and pattern.
+func (d difference) isOf(other difference) bool {
+	return d.cell.Framing == other.cell.Framing && d.cell.Pattern == other.cell.Pattern
 }
 
-// slowRaw returns the largest difference of raw if the same machines are the slow ones in all
-// measurements of it that differ beyond the noise. isEverywhere is true if all measurements do.
-func slowRaw(members []stat.Member) (most difference, isEverywhere bool) {
-	isEverywhere = true
-	for _, cell := range comparedCells(members) {
-		known, _ := standings(members, cell)
-		if cell.Framing != results.FramingRaw || len(known) < 2 {
-			continue
-		}
-		if sharesAlike(known[0].Estimate, known[len(known)-1].Estimate) {
-			isEverywhere = false
-			continue
-		}
-		d := difference{cell: cell}
-		d.low, d.high = split(known)
-		slow, _ := d.sides()
-		slowBefore, _ := most.sides()
-		if most.low != nil && !slices.Equal(slow, slowBefore) {
-			return difference{}, false
-		}
-		if most.low == nil || !isTrip(cell) && d.ratio() > most.ratio() {
-			most = d
+// speedSentences says in what raw differs, and in which framing machines differ most.
+func speedSentences(all []difference) []string {
+	var raw, framing []string
+	var first difference
+	for _, d := range all {
+		switch {
+		case d.what != "":
+			raw = append(raw, d.sentence())
+		case len(framing) == 0 || d.isOf(first):
+			first = d
+			framing = append(framing, d.sentence())
 		}
 	}
-	return most, isEverywhere
+	return append(raw, framing...)
 }
 
-// rawSentence says that everything is slower, or faster, on some machines, or that raw is and
-// framings are not, which only seems to change what they cost. It returns "" if neither is so.
-func rawSentence(members []stat.Member, found []difference) string {
-	raw, isEverywhere := slowRaw(members)
-	if raw.low == nil {
-		return ""
+func namesOfPlaces(all []place) []string {
+	var names []string
+	for _, p := range all {
+		names = append(names, p.name)
 	}
-	var asFast []string // framings
-	for _, d := range found {
-		if d.cell.Framing == results.FramingRaw {
-			continue
-		}
-		var speeds []float64
-		for _, s := range slices.Concat(d.low, d.high) {
-			for _, f := range s.Figures {
-				if f.Cell == d.cell {
-					speeds = append(speeds, f.Speed.Median)
-				}
-			}
-		}
-		if slices.Max(speeds) >= leastRatio*slices.Min(speeds) {
-			return ""
-		}
-		asFast = append(asFast, results.FramingPhrase(d.cell.Framing))
-	}
-	slow, fast := raw.sides()
-	where := " is slower on " + joinAnd(slow)
-	if len(fast) < len(slow) {
-		where = " is faster on " + joinAnd(fast)
-	}
-	text := where + ": " + strings.TrimSuffix(raw.sentence(), ".")
-	switch {
-	case len(asFast) == 0 && (!isEverywhere || len(found) == 0):
-		return ""
-	case len(asFast) == 0:
-		return "Everything" + text + ", and no framing's share of that differs by a tenth."
-	}
-	slices.Sort(asFast)
-	return "Raw" + text + ". As fast there as elsewhere: " +
-		joinAnd(slices.Compact(asFast)) + "."
+	return names
 }
 
-// A place is where some machines stand: their names, or what they have in common.
-type place struct {
-	name  string
-	known []standing
-}
-
-// speedsText says how fast a framing is where: "ndjson keeps 57 % of raw's speed on a and 83 % on
-// b".
-func speedsText(c results.Cell, where []place) string {
-	var parts []string
-	for i, p := range where {
-		share := speedText(c, p.known)
-		if i == 0 {
-			share += ofRaw(c)
-		}
-		parts = append(parts, share+" on "+p.name)
+// rangeOf writes the range of the figures of places.
+func rangeOf(c results.Cell, all []place) string {
+	least, most := all[0].least, all[0].most
+	for _, p := range all {
+		least = min(least, p.least)
+		most = max(most, p.most)
 	}
-	return framingVerb(c) + " " + nameSome(parts)
+	return speedRange(c, least, most)
 }
 
 // differenceTable has a row for each difference.
@@ -297,23 +400,17 @@ func differenceTable(all []difference) Table {
 			{Title: "messages", Key: true},
 			{Title: "lower on", Key: true},
 			{Title: "higher on", Key: true},
-			{Title: "measurements", Right: true, Key: true},
+			{Title: "measurements", Key: true},
 		},
 	}
 	for _, d := range all {
-		t.Append(framingSubject(d.cell),
-			SizeTitle(d.cell.Size)+", "+results.ShortPlacement(d.cell.Placement),
-			strings.Join(standingNames(d.low), ", ")+": "+speedText(d.cell, d.low),
-			strings.Join(standingNames(d.high), ", ")+": "+speedText(d.cell, d.high),
-			fmt.Sprintf("%d of %d", d.cells, d.compared))
+		subject := framingSubject(d.cell)
+		if d.what == rawAlone {
+			subject += " alone"
+		}
+		t.Append(subject, SizeTitle(d.cell.Size)+", "+results.ShortPlacement(d.cell.Placement),
+			d.nameOf(d.low)+": "+rangeOf(d.cell, d.low),
+			d.nameOf(d.high)+": "+rangeOf(d.cell, d.high), d.count()+d.sizes())
 	}
 	return t
-}
-
-func standingNames(all []standing) []string {
-	var names []string
-	for _, s := range all {
-		names = append(names, s.Name)
-	}
-	return names
 }

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 
 	"github.com/pipebench/pipebench/results"
 	"github.com/pipebench/pipebench/results/stat"
@@ -19,7 +18,8 @@ func comparedCells(members []stat.Member) []results.Cell {
 	for _, m := range members {
 		for _, f := range m.Figures {
 			isPlain := f.Cell.Pattern == patternStream || isTrip(f.Cell)
-			if isPlain && f.Cell.IsBare() && comparedFigure(f).N > 0 {
+			isMeasured := f.ToRaw.N > 0 || f.Cell.Framing == results.FramingRaw
+			if isPlain && isMeasured && f.Cell.IsBare() {
 				count[f.Cell]++
 			}
 		}
@@ -83,24 +83,23 @@ func streamsOf(cells []results.Cell) []fleetStream {
 	return out
 }
 
-// mainStreams returns a stream for each placement: the one that most machines measured, at the size
-// nearest to the usual one. The framings in which machines differ most come first.
-func mainStreams(members []stat.Member) []fleetStream {
-	var out []fleetStream
-	placementOf := func(v fleetStream) string { return v.cell.Placement }
-	for _, own := range grouped(streamsOf(FleetStreams(members)), placementOf) {
-		best := slices.MinFunc(own, func(a, b fleetStream) int {
-			return cmp.Or(len(b.measured(members))-len(a.measured(members)),
-				cmp.Compare(sizeDistance(a.cell.Size), sizeDistance(b.cell.Size)))
-		})
-		out = append(out, best)
+// mainStream returns the stream that most machines measured, at the first placement and the size
+// nearest to the usual one. The framings in which machines differ most come first. isMeasured is
+// false if there is none.
+func mainStream(members []stat.Member) (main fleetStream, isMeasured bool) {
+	all := streamsOf(FleetStreams(members))
+	if len(all) == 0 {
+		return fleetStream{}, false
 	}
-	for _, v := range out {
-		slices.SortStableFunc(v.framings, func(a, b string) int {
-			return cmp.Compare(out[0].distance(members, b), out[0].distance(members, a))
-		})
-	}
-	return out
+	main = slices.MinFunc(all, func(a, b fleetStream) int {
+		return cmp.Or(results.ComparePlacements(a.cell.Placement, b.cell.Placement),
+			len(b.measured(members))-len(a.measured(members)),
+			cmp.Compare(sizeDistance(a.cell.Size), sizeDistance(b.cell.Size)))
+	})
+	slices.SortStableFunc(main.framings, func(a, b string) int {
+		return cmp.Compare(main.distance(members, b), main.distance(members, a))
+	})
+	return main, true
 }
 
 // distance returns how many times the largest share of a framing is the smallest one, of most
@@ -127,39 +126,6 @@ func (v fleetStream) measured(members []stat.Member) []stat.Member {
 	return out
 }
 
-// sentence says what share of the goodput of raw bytes each framing keeps on the machines. Of many
-// machines, it leaves out the tenth with the smallest shares and the tenth with the largest. It is
-// "" if everything is too noisy.
-func (v fleetStream) sentence(members []stat.Member) string {
-	var parts, names []string
-	least := len(members)
-	for _, framing := range v.framings {
-		known, _ := standings(members, v.of(framing))
-		names = append(names, standingNames(known)...)
-		if len(known) == 0 {
-			continue
-		}
-		most := mostOf(known)
-		least = min(least, len(most))
-		text := results.FramingPhrase(framing) + " " + speedText(v.of(framing), most)
-		parts = append(parts, text)
-	}
-	if len(parts) == 0 {
-		return ""
-	}
-	slices.Sort(names)
-	names = slices.Compact(names)
-	where := names[0]
-	switch {
-	case len(members) > FewMachines:
-		where = fmt.Sprintf("at least %d of %d machines", least, len(members))
-	case len(names) > 1:
-		where = results.FormatCount(len(names), "machine")
-	}
-	return fmt.Sprintf("Messages of %s, %s: framings keep this much of raw's goodput on %s: %s.",
-		SizeTitle(v.cell.Size), results.PlacementPhrase(v.cell.Placement), where, joinAnd(parts))
-}
-
 // mostOf returns the standings of a few machines. Of many, it returns those from the 10th to the
 // 90th percentile.
 func mostOf(known []standing) []standing {
@@ -178,33 +144,6 @@ func mediansOf(all []standing) []float64 {
 		out = append(out, s.Median)
 	}
 	return out
-}
-
-// noiseSentence says which framings are too noisy to tell on which of a few machines, or "".
-func (v fleetStream) noiseSentence(members []stat.Member) string {
-	var everything, parts []string
-	for _, m := range members {
-		var noisy []string
-		for _, framing := range v.framings {
-			if known, _ := standings([]stat.Member{m}, v.of(framing)); len(known) == 0 {
-				noisy = append(noisy, results.FramingPhrase(framing))
-			}
-		}
-		switch len(noisy) {
-		case 0:
-		case len(v.framings):
-			everything = append(everything, m.Name)
-		default:
-			parts = append(parts, joinAnd(noisy)+" on "+m.Name)
-		}
-	}
-	if len(everything) > 0 {
-		parts = append(parts, "every framing on "+joinAnd(everything))
-	}
-	if len(parts) == 0 {
-		return ""
-	}
-	return "Left out of this as too noisy to tell: " + strings.Join(parts, "; ") + "."
 }
 
 // A group is a set of machines that share a row of a table.
@@ -248,22 +187,43 @@ func (v fleetStream) table(firstTitle string, groups []group) Table {
 }
 
 // groupValue shows one share of the goodput of raw bytes with its interval, or the median of
-// several shares with their 10th and 90th percentile. For raw, it shows the goodput alone.
+// several shares with the range of most of them. For raw, it shows the goodput alone.
 func groupValue(members []stat.Member, cell results.Cell) Value {
 	metric := stat.RelativeMetric(cell)
 	isRaw := cell.Framing == results.FramingRaw
 	known, noisy := standings(members, cell)
-	spread := stat.SpreadOf(mediansOf(known))
-	switch all := slices.Concat(known, noisy); {
+	all := slices.Concat(known, noisy)
+	if len(members) == 1 { // here a figure may stand that is not comparable
+		for _, f := range members[0].Figures {
+			if f.Cell == cell && f.RawAlone > 0 && !isRaw {
+				all = []standing{{Member: members[0], Estimate: f.ToRaw}}
+			}
+		}
+	}
+	switch {
 	case len(all) == 1 && isRaw:
 		return figureValue(all[0].Median, RoughText(metric.Name, all[0].Estimate))
 	case len(all) == 1:
 		return figureValue(all[0].Median, ratioText(&all[0].Estimate))
 	case len(known) == 0:
 		return Value{}
-	case isRaw:
-		return figureValue(spread.Median, metric.Format(spread.Median))
 	}
-	text := fmt.Sprintf("%.2f (%.2f–%.2f)", spread.Median, spread.P10, spread.P90)
-	return figureValue(spread.Median, text)
+	median := stat.SpreadOf(mediansOf(known)).Median
+	if isRaw {
+		return figureValue(median, metric.Format(median))
+	}
+	_, least, most, _ := FleetFigure(members, cell)
+	return figureValue(median, fmt.Sprintf("%.2f (%.2f–%.2f)", median, least, most))
+}
+
+// FleetFigure returns the median of the figures of n machines in a measurement, and the range of
+// most of them. It leaves out those that are too noisy.
+func FleetFigure(members []stat.Member, cell results.Cell) (median, least, most float64, n int) {
+	known, _ := standings(members, cell)
+	if len(known) == 0 {
+		return 0, 0, 0, 0
+	}
+	usual := mostOf(known)
+	median = stat.SpreadOf(mediansOf(known)).Median
+	return median, usual[0].Median, usual[len(usual)-1].Median, len(known)
 }

@@ -42,6 +42,41 @@ func (c *concern) add(name, what string, why []string) {
 	c.rows = append(c.rows, concernRow{[]string{name}, what, reason})
 }
 
+// addOutliers adds the machines that stand out, with what may be the reason.
+func (c *concern) addOutliers(members []stat.Member, outliers []stat.Outlier) {
+	isOdd := make(map[int]bool)
+	hasOddFraming := make(map[int]bool)
+	for _, o := range outliers {
+		isOdd[o.Member] = true
+		if o.Cell.Framing != results.FramingRaw {
+			hasOddFraming[o.Member] = true
+		}
+	}
+	var usual []stat.Member
+	for i, m := range members {
+		if !isOdd[i] {
+			usual = append(usual, m)
+		}
+	}
+	for _, o := range outliers {
+		m := members[o.Member]
+		_, framings := noisyFigures(m)
+		isEverything := framings > 0 && !hasOddFraming[o.Member]
+		c.add(m.Name, outlierText(o, isEverything), reasons(m, usual))
+	}
+}
+
+// addNoisy adds a machine with most figures too noisy.
+func (c *concern) addNoisy(m stat.Member) {
+	what := fmt.Sprintf("most comparisons with raw bytes are too noisy, or have fewer than %d "+
+		"samples", stat.LeastSamples)
+	var why []string
+	for _, id := range frequentWarnings(m) {
+		why = append(why, warningFound(m, id))
+	}
+	c.add(m.Name, what, why)
+}
+
 // attentionSection lists machines on which a measurement failed, that stand out, where findings are
 // not as documented, or whose figures are too noisy. first is the name of the first one, or "".
 func attentionSection(members []stat.Member) (out Section, first string) {
@@ -50,10 +85,7 @@ func attentionSection(members []stat.Member) (out Section, first string) {
 	outliers, compared := stat.FleetOutliers(members)
 	refuted := concern{said: "Findings differ from the documented rules on "}
 	noisy := concern{said: "Most comparisons with raw bytes are too noisy on "}
-	for _, o := range outliers {
-		m := members[o.Member]
-		odd.add(m.Name, outlierText(o), reasons(m, usualPeers(members, o, outliers)))
-	}
+	odd.addOutliers(members, outliers)
 	for _, m := range members {
 		if failures := failuresOf(m); len(failures) > 0 {
 			what := results.FormatCount(len(failures), "failed measurement")
@@ -64,13 +96,7 @@ func attentionSection(members []stat.Member) (out Section, first string) {
 			refuted.add(m.Name, what, differ)
 		}
 		if n, compared := noisyFigures(m); 2*n > compared {
-			what := fmt.Sprintf("most comparisons with raw bytes are too noisy, or have "+
-				"fewer than %d samples", stat.LeastSamples)
-			var why []string
-			for _, id := range frequentWarnings(m) {
-				why = append(why, warningFound(m, id))
-			}
-			noisy.add(m.Name, what, why)
+			noisy.addNoisy(m)
 		}
 	}
 	out = Section{ID: "attention", Title: "Machines to look at"}
@@ -112,6 +138,7 @@ func attentionSection(members []stat.Member) (out Section, first string) {
 			out.Lead = append(out.Lead, longerRun)
 		}
 	}
+	out.Lead = append(out.Lead, changedRules(members)...)
 	if len(odd.rows) > 0 {
 		out.Notes = []string{outlierNote}
 	}
@@ -165,7 +192,7 @@ func refutedRules(m stat.Member) []string {
 
 // outlierText says how far a machine stands out: in the speed of raw, or in the share of it that a
 // framing keeps.
-func outlierText(o stat.Outlier) string {
+func outlierText(o stat.Outlier, isEverything bool) string {
 	own, usual := o.Figures[0], o.Figures[1]
 	text := fmt.Sprintf("%s %s%s, usually %s%s", framingVerb(o.Cell),
 		speedRange(o.Cell, own, own), ofRaw(o.Cell), speedRange(o.Cell, usual, usual),
@@ -175,7 +202,14 @@ func outlierText(o stat.Outlier) string {
 		if own > usual == isTrip(o.Cell) {
 			change = " times slower: "
 		}
-		text = "raw is " + results.FormatNumber(max(own/usual, usual/own), 2) + change + text
+		what := "raw"
+		switch {
+		case o.RawAlone:
+			what = "raw alone"
+		case isEverything:
+			what = "everything"
+		}
+		text = what + " is " + results.FormatNumber(max(own/usual, usual/own), 2) + change + text
 	}
 	if o.Compared > 1 {
 		text += fmt.Sprintf("; far off in %d of %d clear figures", o.Cells, o.Compared)
@@ -183,73 +217,43 @@ func outlierText(o stat.Outlier) string {
 	return text
 }
 
-// reasons lists what may have made a machine stand out: what it has, and hardly any of the similar
-// machines that do not stand out. These are in usual.
-func reasons(m stat.Member, usual []stat.Member) []string {
+// reasons lists what may have made a machine stand out: what it has, and hardly any of the others
+// that do not stand out.
+func reasons(m stat.Member, others []stat.Member) []string {
 	var why []string
 	for _, factor := range factors {
 		value := factorOf(m, factor)
 		hasValue := func(o stat.Member) bool { return factorOf(o, factor) == value }
-		if len(usual) > 0 && !slices.ContainsFunc(usual, hasValue) {
+		if !slices.ContainsFunc(others, hasValue) {
 			why = append(why, factorPhrase(m, factor))
 		}
 	}
-	with := make(map[disturbance]int) // how many usual machines have it
-	mostAlike := make(map[string]int) // by rule: how many gave the most frequent answer
-	for _, o := range usual {
-		for _, d := range disturbances(o) {
-			with[d]++
-			mostAlike[d.rule] = max(mostAlike[d.rule], with[d])
+	with := make(map[string]int) // how many others have it
+	for _, o := range others {
+		for _, text := range disturbances(o) {
+			with[text]++
 		}
 	}
-	for _, d := range disturbances(m) {
-		isUsual := 10*with[d] > len(usual)
-		isRare := 4*with[d] < mostAlike[d.rule] // among the answers about this rule
-		if d.rule == "" && !isUsual || d.rule != "" && isRare {
-			why = append(why, warningFound(m, d.text))
+	for _, text := range disturbances(m) {
+		if isUsual := 10*with[text] > len(others); !isUsual {
+			why = append(why, warningFound(m, text))
 		}
 	}
 	return why
 }
 
-// usualPeers returns the machines with which an outlier was compared, without the outliers.
-func usualPeers(members []stat.Member, o stat.Outlier, outliers []stat.Outlier) []stat.Member {
-	var usual []stat.Member
-	for _, i := range o.Peers {
-		isOdd := func(other stat.Outlier) bool { return other.Member == i }
-		if !slices.ContainsFunc(outliers, isOdd) {
-			usual = append(usual, members[i])
-		}
-	}
-	return usual
-}
-
-// A disturbance is something that may have slowed a machine.
-type disturbance struct {
-	rule string // for an answer of the probe command: the ID of the rule; else ""
-	text string
-}
-
 // disturbances lists what may have slowed a machine: frequent warnings, the load, and what the
-// probe command found.
-func disturbances(m stat.Member) []disturbance {
-	var out []disturbance
-	for _, warning := range frequentWarnings(m) {
-		out = append(out, disturbance{text: warning})
-	}
+// command probe --machine found.
+func disturbances(m stat.Member) []string {
+	out := frequentWarnings(m)
 	e := m.Environment()
 	if e.Load1 != nil && e.CPUs > 0 && *e.Load1 > float64(e.CPUs) {
 		text := "load " + loadText(e) + " on " + results.FormatCount(e.CPUs, "CPU")
-		out = append(out, disturbance{text: text})
+		out = append(out, text)
 	}
 	for _, a := range m.Answers {
-		name := results.Finding{ID: a.ID}.Name()
-		switch {
-		case a.Area() == results.AreaMachine:
-			out = append(out, disturbance{text: name + ": " + a.Found})
-		case a.Area() == results.AreaRule && a.Unit != "ns" && a.Unit != "B/s":
-			text := name + " is " + exactValue(a.Value, a.Unit)
-			out = append(out, disturbance{rule: a.ID, text: text})
+		if a.Area() == results.AreaMachine {
+			out = append(out, results.Finding{ID: a.ID}.Name()+": "+a.Found)
 		}
 	}
 	return out

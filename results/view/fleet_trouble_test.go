@@ -22,7 +22,7 @@ func TestNoisyMachinesAreNotLeftWithoutFigures(t *testing.T) {
 		m.Runs[0].Command = "pipebench run"
 		members = append(members, m)
 	}
-	sections := FleetSections(members)
+	sections := FleetSections(members, nil)
 	const title = "Most comparisons with raw bytes are too noisy on 2 machines: b and a"
 	if got := sections[0].Title; got != title {
 		t.Errorf("title %q", got)
@@ -56,7 +56,7 @@ func TestDoubtfulRawAndRefutedRulesAreNamed(t *testing.T) {
 	f.Add(results.Record{Run: "b", Cell: raw, Warnings: warnings})
 	f.Add(results.Finding{Run: "a", ID: "rule/socketpair/full/buffered", Value: 100.0, Unit: "B",
 		Verdict: results.Refuted})
-	sections := FleetSections(f.Members())
+	sections := FleetSections(f.Members(), nil)
 	rows := rowsOf(t, sections[1].Tables)
 	const refuted = "1 finding not as documented | socketpair/full/buffered is 100 B"
 	if rows["b"] != "" || rows["a"] != refuted {
@@ -82,7 +82,7 @@ func TestAFarFigureIsToldAsAFactor(t *testing.T) {
 			"1 MiB capacity)": {
 			Cells: 1, Compared: 1, Cell: larger, Figures: [2]float64{0.4, 0.9}},
 	} {
-		if got := outlierText(o); got != want {
+		if got := outlierText(o, false); got != want {
 			t.Errorf("got  %q\nwant %q", got, want)
 		}
 	}
@@ -104,12 +104,12 @@ func TestTheReasonIsWhatOthersDoNotHave(t *testing.T) {
 		}
 		members = append(members, m)
 	}
-	rows := textOf(FleetSections(members)[2].Tables[0])
+	rows := textOf(FleetSections(members, nil)[2].Tables[0])
 	if !strings.HasSuffix(rows, " | Xeon") {
 		t.Errorf("rows %q", rows)
 	}
 	members[1].Troubles, members[2].Troubles = nil, nil
-	rows = textOf(FleetSections(members)[2].Tables[0])
+	rows = textOf(FleetSections(members, nil)[2].Tables[0])
 	if !strings.HasSuffix(rows, " | Xeon; "+load) {
 		t.Errorf("rows %q", rows)
 	}

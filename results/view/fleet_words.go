@@ -32,11 +32,6 @@ func framingVerb(c results.Cell) string {
 	return subject + " keeps"
 }
 
-// speedText writes the range of figures, the smallest of which must come first.
-func speedText(c results.Cell, all []standing) string {
-	return speedRange(c, all[0].Median, all[len(all)-1].Median)
-}
-
 // speedRange writes two shares of raw's speed or, for raw, two speeds.
 func speedRange(c results.Cell, least, most float64) string {
 	switch {

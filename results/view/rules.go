@@ -5,6 +5,7 @@ import (
 	"io"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/pipebench/pipebench/results"
 	"github.com/pipebench/pipebench/results/stat"
@@ -55,6 +56,7 @@ func WriteRules(w io.Writer, format Format, set *results.Set, systems []Document
 	} else {
 		p.Header = nonEmpty(append([]string{pipeSummary(rules.Findings)}, p.Header...))
 	}
+	p.Header = append(p.Header, changedRules(stat.FleetOf(set).Members())...)
 	if o.Detail {
 		p.addTable(findingTable(rules, sorted(rules.Findings), detailed))
 	} else {
@@ -151,14 +153,46 @@ func ruleSummary(all []results.Finding, machines []probedMachine) string {
 	return text + "."
 }
 
-// latestRules returns the last finding about each rule on each machine.
+// latestRules returns the newest finding about each rule on each machine.
 func latestRules(set *results.Set) []results.Finding {
+	began := make(map[string]time.Time) // by run
+	for _, e := range set.Environments {
+		began[e.Run] = e.Time
+	}
 	machineAndID := func(f results.Finding) string { return set.Machine(f.Run) + " " + f.ID }
 	var latest []results.Finding
 	for _, same := range grouped(set.FindingsOf(results.AreaRule), machineAndID) {
+		slices.SortStableFunc(same, func(a, b results.Finding) int {
+			return began[a.Run].Compare(began[b.Run])
+		})
 		latest = append(latest, same[len(same)-1])
 	}
 	return latest
+}
+
+// changedRules says on which machines an earlier probe came to other answers than the newest one.
+func changedRules(members []stat.Member) []string {
+	var out []string
+	for _, m := range members {
+		earlier := m
+		earlier.Answers = m.Earlier
+		questions, columns, _ := ruleColumns([]probedMachine{
+			{name: "newest", found: foundIn(m, results.AreaRule)},
+			{name: "earlier", found: foundIn(earlier, results.AreaRule)},
+		})
+		changed := 0
+		for i := range questions {
+			if disagree(columns, i) {
+				changed++
+			}
+		}
+		if changed > 0 {
+			out = append(out, fmt.Sprintf("Probes of %s disagree in %s, and the newest counts: "+
+				"pipebench probe OLD --against NEW compares them.", m.Name,
+				results.FormatCount(changed, "answer")))
+		}
+	}
+	return out
 }
 
 // mainSteps has the questions that most people ask about pipes. The first step of the probe command

@@ -3,6 +3,8 @@ package view
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -277,7 +279,7 @@ func TestNoResultIsNotMergedWithAnAnswer(t *testing.T) {
 	sections := FleetSections([]stat.Member{
 		claim("a", results.Holds, results.CannotTell), claim("b", results.Holds, results.Holds),
 		claim("c", results.Refuted, results.Refuted),
-	})
+	}, nil)
 	const want = "0 | holds | a, b\n | refuted | c\n" +
 		"1 | cannot tell | a\n | holds | b\n | refuted | c"
 	if got := textOf(sections[1].Tables[0]); got != want {
@@ -390,6 +392,29 @@ func TestRulesOfEarlierVersionsAreShown(t *testing.T) {
 	if len(rules) != 1 || rules[0].Verdict != results.Holds ||
 		rules[0].Title != "read a full pipe" {
 		t.Errorf("rules %+v", rules)
+	}
+}
+
+// The newest probe of a machine counts, in whatever order the files are read.
+func TestTheNewestProbeCounts(t *testing.T) {
+	began := time.Unix(1e9, 0)
+	for _, order := range [][]int{{0, 1}, {1, 0}} {
+		set := &results.Set{}
+		for _, i := range order {
+			run := fmt.Sprint("r", i)
+			set.Add(results.Environment{Run: run, Hostname: "a", Time: began.Add(time.Duration(i))})
+			found := rule("anonymous/slot", results.Holds, float64(1+i), "B", "read")
+			found.Run = run
+			set.Add(found)
+		}
+		if all := latestRules(set); len(all) != 1 || all[0].Run != "r1" {
+			t.Errorf("order %v: rules %+v", order, all)
+		}
+		const want = "Probes of a disagree in 1 answer, and the newest counts: pipebench probe " +
+			"OLD --against NEW compares them."
+		if got := changedRules(stat.FleetOf(set).Members()); !slices.Equal(got, []string{want}) {
+			t.Errorf("order %v: %q", order, got)
+		}
 	}
 }
 

@@ -28,7 +28,7 @@ func Sections(s *results.Set) []Section {
 		return nil
 	}
 	if len(s.Machines()) > 1 {
-		return FleetSections(stat.FleetOf(s).Members())
+		return FleetSections(stat.FleetOf(s).Members(), s.Problems)
 	}
 	sum := Summarise(s)
 	first := Section{

@@ -120,7 +120,7 @@ func Write(w io.Writer, s *results.Set, format Format, o Options) error {
 		return WriteBench(w, s)
 	}
 	if len(s.Machines()) > 1 {
-		return WriteFleet(w, stat.FleetOf(s).Members(), format, o)
+		return WriteFleet(w, stat.FleetOf(s).Members(), s.Problems, format, o)
 	}
 	sum := Summarise(s)
 	p := Page{Header: header(s, sum.Rows), Answer: answer(s, sum, o.File)}
@@ -166,7 +166,7 @@ func Summarise(s *results.Set) Summary {
 	}
 	if len(s.Machines()) > 1 {
 		sentences = nil
-		fleet := FleetSections(stat.FleetOf(s).Members())
+		fleet := FleetSections(stat.FleetOf(s).Members(), s.Problems)
 		if len(fleet) > 0 {
 			sentences = fleet[0].Lead // the first section is the answer
 		}
