@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/pipebench/pipebench/results"
@@ -83,6 +84,9 @@ func (d *Driver) searchBoth(ctx context.Context, most int) ([]results.Target, er
 		}
 		last := &found[len(found)-1]
 		last.Evidence.Limit.ByRequests = fits < most && last.SearchedTo != nil
+		if last.Evidence.Limit.ByRequests && !makesBytes && len(p.Hints) > 0 {
+			warn(last, "for larger replies: %s", strings.Join(p.Hints, ", "))
+		}
 		isDone := fits >= most || last.ReplyLimit != nil
 		if isDone || !makesBytes {
 			return found, nil
@@ -160,6 +164,11 @@ func (d *Driver) search(
 		why := fmt.Sprintf("to %s=%d it answers %s", s.call, s.High, refused.Why)
 		return append(found, d.repliesUntried(why)), nil
 	}
+	isEcho := side == replySide && s.call == ""
+	if isEcho && found[0].RequestLimit != nil && s.High > most-envelope {
+		s.High = 0 // the limit of requests may be to blame, so this is none of replies
+		s.Most = s.Low
+	}
 	if err == nil && s.High > 0 {
 		err = s.verify(ctx)
 	}
@@ -172,6 +181,10 @@ func (d *Driver) search(
 	}
 	return append(found, s.record()), err
 }
+
+// envelope is the most bytes by which limits of two kinds of requests differ, if a server limits
+// not their length but that of what it makes of them.
+const envelope = 256
 
 // try tries a size. If the first try fails, a second one counts instead, since a busy machine may
 // have caused the failure. Half of an answer is no such case.

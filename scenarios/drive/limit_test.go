@@ -183,6 +183,86 @@ func TestFindLimitsTriesCharacters(t *testing.T) {
 	}
 }
 
+// escaping is an MCP server that writes each é as \u00e9, and ends at the first request that is too
+// long in this form, at the first such answer, or at the first é.
+const escaping = `
+import json, sys
+mode, most = sys.argv[1], int(sys.argv[2])
+text = {"type": "object", "properties": {"text": {"type": "string"}}}
+size = {"type": "object", "properties": {"size": {"type": "integer"}}}
+tools = [{"name": "echo", "inputSchema": text}, {"name": "dump", "inputSchema": size}]
+for line in sys.stdin.buffer:
+    m = json.loads(line)
+    if mode == "request" and len(json.dumps(m)) > most or mode == "ascii" and max(line) > 127:
+        sys.exit(1)
+    if "id" not in m: continue
+    a = {"jsonrpc": "2.0", "id": m["id"]}
+    if m["method"] == "initialize":
+        a["result"] = {"protocolVersion": "2025-06-18", "capabilities": {"tools": {}}, "serverInfo": {"name": "e", "version": "0"}}
+    elif m["method"] == "tools/list":
+        a["result"] = {"tools": tools}
+    elif m["method"] == "tools/call":
+        a["result"] = {"content": [{"type": "text", "text": m["params"]["arguments"]["text"]}]}
+    else:
+        a["error"] = {"code": -32601, "message": "no such method"}
+    answer = json.dumps(a)
+    if mode == "reply" and len(answer) > most:
+        sys.exit(1)
+    print(answer, flush=True)
+`
+
+// Characters are to blame only if ASCII as long as their escapes works.
+func TestSweepDoesNotBlameCharactersForALimit(t *testing.T) {
+	t.Parallel()
+	for _, row := range []struct {
+		mode, most, verdicts string
+	}{
+		{"request", "70000", "ok, ok, exit 1"},
+		{"reply", "65536", "ok, ok, exit 1"},
+		{"ascii", "0", "exit 1"},
+	} {
+		t.Run(row.mode, func(t *testing.T) {
+			t.Parallel()
+			o := server("")
+			o.Command = python(t, escaping, row.mode, row.most)
+			r, sweep := sweepOf(t, o, 16<<10, 32<<10, 128<<10)
+			if verdictsOf(sweep) != row.verdicts {
+				t.Errorf("found %s, want %s", verdictsOf(sweep), row.verdicts)
+			}
+			if r.FailsOnCharacters() != (row.mode == "ascii") {
+				t.Errorf("characters are to blame: %v", r.FailsOnCharacters())
+			}
+			if row.mode == "ascii" {
+				return
+			}
+			const says = "32 KiB with characters of several bytes fail, and so does ASCII of 96 KiB"
+			if said := strings.Join(sweep.Targets[1].Warnings, " "); !strings.Contains(said, says) {
+				t.Errorf("warns %q, want %q", said, says)
+			}
+		})
+	}
+}
+
+// An echo is as long as its request, so a limit of requests says nothing about replies.
+func TestFindLimitsBlamesNoReplyForALimitOfRequests(t *testing.T) {
+	t.Parallel()
+	o := server("")
+	o.Command = python(t, escaping, "request", "70000")
+	limits, err := begin(t, o).FindLimits(t.Context(), 1<<20, discard)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(limits) != 2 || limits[0].RequestLimit == nil || limits[1].ReplyLimit != nil {
+		t.Fatalf("found %+v", limits)
+	}
+	if l := limitOf(limits[1]); l.searchedTo < 69_000 || !limits[1].Evidence.Limit.ByRequests {
+		t.Errorf("found %+v", l)
+	}
+	if said := strings.Join(limits[1].Warnings, " "); !strings.Contains(said, "--reply-tool dump") {
+		t.Errorf("warns %q", said)
+	}
+}
+
 func TestFindLimitsOfAServerWithoutAnySaysHowFarItLooked(t *testing.T) {
 	d := open(t, server("cat"))
 	limits, err := d.FindLimits(t.Context(), 3<<20, discard)

@@ -225,8 +225,12 @@ func (d *Driver) measure(
 // server that reads 64 KiB at a time cuts them at 16 places.
 const charactersBytes = 1 << 20
 
-// tryCharacters sends requests with characters of several bytes, until one fails.
+// tryCharacters sends requests with characters of several bytes, until one fails. It sends none if
+// shorter ones may have been too long.
 func (s *series) tryCharacters(ctx context.Context) error {
+	if s.tooLongAt > 0 && s.request.Size() >= s.tooLongAt {
+		return nil
+	}
 	for shift := range min(max(1, charactersBytes/s.request.Size()), 4) {
 		r := s.request.WithCharacters(shift)
 		out, err := s.trip(ctx, r, s.served+1)
@@ -241,20 +245,34 @@ func (s *series) tryCharacters(ctx context.Context) error {
 	return nil
 }
 
+// escapeLength is the most bytes of an escape such as \u00e9 for each byte of its character.
+const escapeLength = 3
+
 // judgeCharacters finds out whether its characters are why the request with has failed. It tries
-// the same size without such characters and, unless they came back damaged, the same request again.
+// the same size without such characters and, unless they came back damaged, the same request again,
+// and one without them that is as long as the escapes in an answer may be.
 func (s *series) judgeCharacters(ctx context.Context, with *target.Request) error {
-	out, err := s.trip(ctx, s.request, s.served+2)
-	if err != nil || out.Verdict != target.OK {
+	ascii, err := s.trip(ctx, s.request, s.served+2)
+	if err != nil || ascii.Verdict != target.OK {
 		return err
 	}
 	if s.out.Verdict == target.Corrupt { // another time, reads may end elsewhere
 		s.characters = true
 		return nil
 	}
-	out, err = s.trip(ctx, with, s.served+3)
-	s.characters = err == nil && out.Verdict == s.out.Verdict
-	return err
+	out, err := s.trip(ctx, with, s.served+3)
+	if err != nil || out.Verdict != s.out.Verdict {
+		return err
+	}
+	long := s.protocol.Request(s.request.Kind, escapeLength*s.request.Size())
+	out, err = s.trip(ctx, long, s.served+4)
+	if err != nil || out.Verdict == target.OK {
+		s.characters = err == nil
+		return err
+	}
+	s.tooLongAt = s.request.Size()
+	s.out = ascii
+	return nil
 }
 
 // warmUp makes round trips for the time Options.Budget, without measuring them. It reports whether
@@ -346,6 +364,11 @@ func (s *series) record() *results.Target {
 	t.Evidence.Size = size
 	size.ReplyBytes = s.out.Size
 	size.NSPerByte = stat.MedianTime(s.samples) / float64(s.request.Size())
+	if s.tooLongAt == s.request.Size() {
+		warn(&t, "%s with characters of several bytes fail, and so does ASCII of %s: "+
+			"escapes such as \\u00e9 may make an answer as long",
+			results.FormatSize(t.Size), results.FormatSize(escapeLength*t.Size))
+	}
 	s.warnOfSideEffects(&t)
 	return &t
 }

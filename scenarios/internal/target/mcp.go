@@ -170,14 +170,14 @@ func (m *mcp) chooseTools(g greeting) error {
 	for _, t := range list.Tools {
 		mayEcho := strings.Contains(t.Name, "echo") && t.argument("string") != ""
 		if mayEcho && t.Name != m.tool.Name {
-			m.hints = append(m.hints, "--tool "+t.Name+" may echo")
+			m.Hints = append(m.Hints, "--tool "+t.Name+" may echo")
 		}
 	}
 	if m.replyTool.Name == "" {
 		var other string
 		m.replyTool, other = bytesTool(list.Tools)
 		if other != "" {
-			m.hints = append(m.hints, "--reply-tool "+other+" may make some")
+			m.Hints = append(m.Hints, "--reply-tool "+other+" may make some")
 		}
 	} else {
 		m.replyTool, err = m.replyTool.complete(

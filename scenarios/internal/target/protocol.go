@@ -23,7 +23,7 @@ type Protocol struct {
 	// request.
 	Demand    func(n int) *Request
 	Call      string   // the tool of Demand and its argument for n, such as "report rows"
-	hints     []string // flags with tools that might make large replies
+	Hints     []string // flags with tools that might make large replies
 	ToolFails bool     // the tool did not answer a first, small request
 	// Paces holds, by Kind, how long the first requests took.
 	Paces [2]Pace
@@ -93,7 +93,7 @@ func (p *Protocol) Sends() string {
 	case p.Demand != nil:
 		return text + "; large replies are asked of " + p.Call + " in a search for limits"
 	case p.HasTools():
-		why := cmp.Or(strings.Join(p.hints, ", "), "no tool echoes (see --reply-tool)")
+		why := cmp.Or(strings.Join(p.Hints, ", "), "no tool echoes (see --reply-tool)")
 		return text + "; large replies are not tried: " + why
 	}
 	return text
