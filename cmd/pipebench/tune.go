@@ -78,7 +78,7 @@ func (f *tuneFlags) run(cmd *cobra.Command, args []string) error {
 		},
 		gate: func(found *results.Set) error {
 			unproven := tune.Decide(found.Records, f.objective).Unproven
-			if unproven == "" {
+			if unproven == "" || reader != nil && reader.Parses() {
 				return nil
 			}
 			return &statusError{exitInconclusive, errors.New("no advice is certain: " + unproven)}

@@ -36,7 +36,10 @@ func (d Decision) Answer(reader *ReaderCost) Answer {
 	if !measured {
 		return a
 	}
-	advice := []string{d.workingAdvice(), d.movingAdvice(), d.pipeWarning(), d.chunkAdvice()}
+	advice := []string{d.movingAdvice(), d.pipeWarning(), d.chunkAdvice(), d.goodputs()}
+	if reader == nil || !reader.Parses() {
+		advice = append([]string{d.workingAdvice()}, advice...)
+	}
 	for _, sentence := range advice {
 		if sentence != "" {
 			a.Sentences = append(a.Sentences, sentence)
@@ -51,7 +54,7 @@ const protocolNote = "Chunks need a protocol that both ends speak: MCP and LSP h
 // doubt says why the records prove nothing, and what would settle it.
 func (d Decision) doubt(reader *ReaderCost) string {
 	text := "Not proven: "
-	if reader != nil && reader.NSPerByte >= parsesNS { // readerAdvice is certain for such a reader
+	if reader != nil && reader.Parses() {
 		text = "The rest, for readers that only move bytes, is not proven: "
 	}
 	if d.interrupted {
@@ -67,12 +70,15 @@ const (
 	movesNS  = 0.3
 )
 
+// Parses reports whether the program works on the bytes. For such a reader, noise hides no advice.
+func (r ReaderCost) Parses() bool { return r.NSPerByte >= parsesNS }
+
 // readerAdvice says what to change for the user's reader, by the CPU time that it spends per byte.
 func (d Decision) readerAdvice(r ReaderCost) string {
 	text := fmt.Sprintf("Your reader spends %s ns of CPU per byte: ",
 		results.FormatNumber(r.NSPerByte, 2))
 	switch {
-	case r.NSPerByte >= parsesNS:
+	case r.Parses():
 		return text + "it works on the bytes. Change nothing."
 	case r.NSPerByte >= movesNS:
 		return text + "a larger pipe may still gain. " +
@@ -222,28 +228,48 @@ func (d Decision) gambleText() string {
 		results.PlacementPhrase(at), results.FormatNumber(gain.Median, 2), best)
 }
 
-// chunkAdvice says how much slower messages are in chunks, and by how much chunks shorten the wait
-// of small messages.
+// chunkAdvice says by how much chunks shorten the wait of small messages.
 func (d Decision) chunkAdvice() string {
 	if d.Chunk == 0 {
 		return ""
 	}
 	c := Choice{Chunk: d.Chunk}
-	text := "Chunk frames gain nothing, unless small messages must not wait behind large ones: " +
-		"then " + c.String() + " " + d.waitText(c)
+	text := "Use chunk frames only if small messages must not wait behind large ones: " +
+		c.String() + " " + d.waitText(c)
 	smaller := Choice{Chunk: Decide(d.records, Latency).Chunk}
 	slowest := slowReaders[len(slowReaders)-1]
 	shorter, _ := d.ratioTo(c, waitMetric, smaller, "free", bench.PatternMixed, slowest)
 	if smaller.Chunk < c.Chunk && shorter.Above(1) {
 		text += "; " + smaller.String() + " shorten it more and cost more: --objective latency"
 	}
-	text += "."
-	speed, ok := d.chunkSpeed(c)
-	if !ok {
-		return text
+	return text + "."
+}
+
+// usualWrites and usualChunks have the sizes that people advise most.
+var (
+	usualWrites = Choice{WriteSize: 64 << 10}
+	usualChunks = Choice{Chunk: 60 << 10}
+)
+
+// goodputs says how smaller writes and chunks change the goodput at each placement.
+func (d Decision) goodputs() string {
+	var all []string
+	for _, c := range []Choice{usualWrites, {Chunk: d.Chunk}} {
+		var changes []string
+		for _, place := range d.places() {
+			e, ok := d.ratio("goodput", c, place, "stream", movingReader)
+			if ok && c != unchanged {
+				changes = append(changes, changeText(e)+" "+results.PlacementPhrase(place))
+			}
+		}
+		if len(changes) > 0 {
+			all = append(all, "with "+c.String()+" "+strings.Join(changes, ", "))
+		}
 	}
-	return text + " Their time per byte, beside whole messages: " +
-		changeText(speed.Inverse()) + "."
+	if len(all) == 0 {
+		return ""
+	}
+	return "Goodput beside whole messages: " + strings.Join(all, "; ") + "."
 }
 
 // waitText says by how much chunks shorten the wait of small messages, or that noise hides the
@@ -366,7 +392,9 @@ func (d Decision) isNamed(c Choice) bool {
 	isExample := d.Lever == unchanged && c == choices[1] // see workingAdvice
 	gamble, _ := d.bestGamble()
 	isGamble := d.Lever == unchanged && d.Unproven == "" && c == gamble // see movingAdvice
-	return c == unchanged || c == d.Lever || c == Choice{Chunk: d.Chunk} || isExample || isGamble
+	isUsual := c == usualWrites || c == usualChunks
+	return c == unchanged || c == d.Lever || c == Choice{Chunk: d.Chunk} || isUsual ||
+		isExample || isGamble
 }
 
 // appendMeasured adds a row to a table. It leaves the row out if all figures are missing. The
