@@ -167,4 +167,10 @@ func findingSentences(s *results.Set) []string {
 	return append(claims, others...)
 }
 
-func withPeriod(text string) string { return strings.TrimSuffix(text, ".") + "." }
+// withPeriod ends a sentence, unless it is a question.
+func withPeriod(text string) string {
+	if strings.HasSuffix(text, "?") {
+		return text
+	}
+	return strings.TrimSuffix(text, ".") + "."
+}

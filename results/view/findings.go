@@ -77,7 +77,15 @@ func (p *Page) addClaims(s *results.Set, all []results.Finding, detail bool) {
 		t.AppendValues(verdictValue(string(f.Verdict)), textValue(f.Title), machine)
 	}
 	p.addTable(t)
-	p.Notes = []string{"why, with figures, names and macOS: --detail"}
+	isOpen := func(f results.Finding) bool { return f.Verdict == results.CannotTell }
+	reasonOf := func(f results.Finding) string { return f.Found }
+	for _, alike := range grouped(selected(all, isOpen), reasonOf) {
+		if len(alike) > 1 {
+			p.Notes = append(p.Notes, fmt.Sprintf("%d cannot tell: %s", len(alike), alike[0].Found))
+		}
+	}
+	p.Notes = append(p.Notes,
+		"why, with figures, names and macOS: --detail, with the file to measure nothing again")
 }
 
 // isRemarkable reports whether a person has to look at a finding.

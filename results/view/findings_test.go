@@ -261,7 +261,7 @@ func TestFindingsSayPassOnlyWhereAllIsDecided(t *testing.T) {
 func TestClaimsAreSentences(t *testing.T) {
 	s := &results.Set{}
 	for i, verdict := range []results.Verdict{results.Depends, results.Refuted, results.Holds,
-		results.CannotTell} {
+		results.CannotTell, results.CannotTell} {
 		s.Add(results.Finding{ID: fmt.Sprint("claim/000-a-long-name-", i), Verdict: verdict,
 			Title: "A sentence of as many characters as fit beside a verdict, as most",
 			Found: "the reason, which is long enough to need a second line of the terminal"})
@@ -269,7 +269,8 @@ func TestClaimsAreSentences(t *testing.T) {
 	short := writeFindings(t, FormatTable, s, Options{Width: 80})
 	for _, want := range []string{
 		"\n conditional  A sentence of as many characters as fit beside a verdict, as most\n",
-		"why, with figures, names and macOS: --detail",
+		"\n2 cannot tell: the reason, which is long enough to need a second line of the\n",
+		"why, with figures, names and macOS: --detail, with the file to measure nothing\n  again\n",
 	} {
 		if !strings.Contains(short, want) {
 			t.Errorf("no %q in:\n%s", want, short)

@@ -163,10 +163,14 @@ func targetAdvice(targets []results.Target) []string {
 // targetNotes returns notes on the warnings of the records.
 func targetNotes(targets []results.Target) []string {
 	var all []warning
+	total := 0
 	for _, t := range targets {
 		for _, text := range t.Warnings {
 			all = append(all, warning{text: text})
 		}
+		if t.Evidence.Growth == nil { // growth is computed from the measurements
+			total++
+		}
 	}
-	return warningNotes(all, len(targets), "measurement")
+	return warningNotes(all, total, "measurement")
 }

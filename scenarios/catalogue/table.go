@@ -81,9 +81,8 @@ var clients = []Situation{
 		Advice: "collect what you read until the newline, or the announced length; in Node a " +
 			"'data' event is not a message (use readline)"},
 	{Name: "slow-reader",
-		Title: "answers of 4 MiB in all are not read for a second",
-		Advice: "wait, and deliver every byte then; memory that grows with what is unread is a " +
-			"debt"},
+		Title:  "answers of 4 MiB in all are not read for a second",
+		Advice: "wait, and deliver every byte then; do not keep all that is unread in memory"},
 	{Name: "unread-stderr",
 		Title: "standard error is not read",
 		Advice: "log less, or drop what standard error does not take: an answer must not wait " +

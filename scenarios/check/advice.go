@@ -46,9 +46,10 @@ var advice = map[string]map[string]string{
 	classLost: {
 		"Node": "leave standard output to process.stdout; fs.writeSync returns a count, and " +
 			"throws EAGAIN",
-		"Python": "go on at characters_written of BlockingIOError, or set os.set_blocking(1, True)",
-		"Go":     "write by os.Stdout, which waits for room, not by raw system calls",
-		"Rust":   "on WouldBlock wait with poll and go on at the count: write_all forgets it",
+		"Python": "call os.set_blocking(1, True) at the start, or go on at characters_written of " +
+			"BlockingIOError",
+		"Go":   "write by os.Stdout, which waits for room, not by raw system calls",
+		"Rust": "on WouldBlock wait with poll and go on at the count: write_all forgets it",
 		"C stdio": "on EAGAIN wait with poll and go on at the count; stdio forgets what it had " +
 			"buffered",
 	},

@@ -100,6 +100,10 @@ func sendsMany(ctx context.Context, c *serverCase) error {
 	}
 	c.server.Out.Resume()
 	c.server.Explain(ctx, before, &out)
+	if c.pipes.NonBlock {
+		c.Advice = adviceFor(classLost, c.options.Command)
+		out.Why = "its standard output was made non-blocking; " + out.Why
+	}
 	c.judgeOutcome(out)
 	return context.Cause(ctx)
 }

@@ -143,13 +143,13 @@ func (e *Evidence) costsAtMost(bound float64, metric string, least int) Judgemen
 		what = "CPU time"
 	}
 	verdict, unsure := within(all, bound)
-	switch {
-	case verdict == results.Holds:
-		return holds(figure, "less than "+limit+" more "+what+
-			" than the same bytes without a framing, at every size and placement")
-	case verdict == results.Refuted:
-		return refuted(figure, "more than "+limit+" more "+what+
-			" than the same bytes without a framing, at every size and placement")
+	more := limit + " more " + what +
+		" than the same bytes without a framing, at every size and placement"
+	switch verdict {
+	case results.Holds:
+		return holds(figure, "less than "+more)
+	case results.Refuted:
+		return refuted(figure, "more than "+more)
 	}
 	above, below, hidden := sides(all, bound)
 	var parts []string

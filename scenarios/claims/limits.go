@@ -17,7 +17,7 @@ const (
 var limitClaims = []Claim{
 	{
 		ID: "001-exact", Where: "Implementation Details",
-		Says:  "A message of 16 MiB passes, one byte more closes the connection",
+		Says:  "A limit of 16 MiB lets 16 MiB pass, and closes at one byte more",
 		Needs: []string{oversized + "exact", oversized + "closes"},
 		Judge: func(e *Evidence) Judgement {
 			const figure = "limit 16777216 B"

@@ -85,8 +85,7 @@ func (o Options) measure(ctx context.Context, need string, keep func(results.Lin
 			if _, err := exec.LookPath(reference); err != nil {
 				return keep(results.Finding{
 					ID: checkServer, Title: "check an MCP server", Verdict: results.CannotTell,
-					Found: "no server of others: put one such as mcp-server-everything on the " +
-						"PATH, or give its command: probe --claims -- COMMAND",
+					Found: "none to check: name one, as in pipebench probe --claims -- my-server",
 				})
 			}
 			command = []string{reference, "stdio"}

@@ -259,7 +259,7 @@ func (d *Driver) warnOfSideEffects(t *results.Target) {
 	lines, first := s.Strays.Lines()
 	if lines > 0 {
 		t.Evidence.Server.StrayLines = lines
-		warn(t, "%s on standard output without a message, the first: %q",
+		warn(t, "%s on standard output without a message, the first: %q; log to standard error",
 			results.FormatCount(int(lines), "line"), first)
 	}
 	late := s.Strays.Unasked.Load()

@@ -2,7 +2,6 @@ package tune
 
 import (
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -162,7 +161,7 @@ func (d Decision) movingAdvice() string {
 		switch {
 		case gain.Above(1) || gain.Below(1):
 			times = append(times, fmt.Sprintf("%s instead of %s %s",
-				medianTime(metric, after), medianTime(metric, before), where))
+				medianText(metric, after), medianText(metric, before), where))
 		case isBlurred(gain):
 			noisy = append(noisy, where)
 		default:
@@ -289,7 +288,7 @@ func (d Decision) waitText(c Choice) string {
 			continue
 		}
 		waits = append(waits, fmt.Sprintf("from %s to %s behind a reader of %s",
-			medianTime(waitMetric, before), medianTime(waitMetric, after), rate))
+			medianText(waitMetric, before), medianText(waitMetric, after), rate))
 	}
 	noise := "too noisy to tell behind a reader of " + strings.Join(hidden, " or ")
 	switch {
@@ -322,7 +321,7 @@ func (d Decision) pipeWarning() string {
 		r, found := d.find(c, "free", bench.PatternMixed, slowest)
 		if found && c.Chunk == 0 {
 			pipe := strings.TrimPrefix(c.String(), "whole messages through ")
-			waits = append(waits, medianTime(waitMetric, r)+" with "+pipe)
+			waits = append(waits, medianText(waitMetric, r)+" with "+pipe)
 		}
 	}
 	return fmt.Sprintf("If the reader takes %s, a small message behind a large one waits %s.",
@@ -334,57 +333,71 @@ func (r reader) rate() string {
 	return view.FieldValue("drain", strconv.FormatInt(r.drain, 10))
 }
 
-func medianTime(metric string, r results.Record) string {
+func medianText(metric string, r results.Record) string {
 	return view.RoughText(metric, stat.EstimateOf(metric, r.Samples))
+}
+
+// A tableColumn says which figure of each way to send stands in a column.
+type tableColumn struct {
+	title, metric  string
+	place, pattern string
+	reader         reader
 }
 
 // makeTables makes two tables with a row for each way to send: one of goodput, and one of
 // round-trip times and of how long small messages wait. Without detail, they have only the choices
 // that the answer names.
 func (d Decision) makeTables(detail bool) []view.Table {
-	size := results.FormatSize(int64(d.shared.Size))
-	goodput := view.Table{Title: "Goodput of messages of " + size}
+	var goodput, times []tableColumn
 	metric, name := d.tripMetric()
-	times := view.Table{
-		Title: "Round trip of " + size + " (" + name + "), and wait of small messages behind it",
-	}
-	first := view.Column{Title: "sent with", Key: true}
-	goodput.Columns = append(goodput.Columns, first)
-	times.Columns = append(times.Columns, first)
 	for _, place := range d.places() {
 		title := results.ShortPlacement(place)
-		goodput.Columns = append(goodput.Columns, view.Column{Title: title, Right: true})
-		times.Columns = append(times.Columns, view.Column{Title: title, Right: true})
+		goodput = append(goodput, tableColumn{title, "goodput", place, "stream", movingReader})
+		times = append(times,
+			tableColumn{title, metric, place, results.PatternRoundtrip, movingReader})
 	}
 	for _, r := range workingReaders {
 		title := fmt.Sprintf("at %g ns/B", r.work)
-		goodput.Columns = append(goodput.Columns, view.Column{Title: title, Right: true})
+		goodput = append(goodput, tableColumn{title, "goodput", "free", "stream", r})
 	}
 	for _, r := range slowReaders {
-		times.Columns = append(times.Columns, view.Column{Title: "wait, " + r.rate(), Right: true})
+		title := "wait, " + r.rate()
+		times = append(times, tableColumn{title, waitMetric, "free", bench.PatternMixed, r})
+	}
+	size := results.FormatSize(int64(d.shared.Size))
+	trips := "Round trip of " + size + " (" + name + "), and wait of small messages behind it"
+	return []view.Table{
+		d.makeTable("Goodput of messages of "+size, goodput, detail),
+		d.makeTable(trips, times, detail),
+	}
+}
+
+// makeTable makes a table of medians. It leaves out the ways to send that have none.
+func (d Decision) makeTable(title string, columns []tableColumn, detail bool) view.Table {
+	t := view.Table{Title: title, Columns: []view.Column{{Title: "sent with", Key: true}}}
+	for _, column := range columns {
+		t.Columns = append(t.Columns, view.Column{Title: column.title, Right: true})
 	}
 	for _, c := range choices {
-		_, measured := d.find(c, d.places()[0], "stream", movingReader)
-		if !measured || !detail && !d.isNamed(c) {
+		if !detail && !d.isNamed(c) {
 			continue
 		}
-		goodputs := []string{c.short()}
-		durations := []string{c.short()}
-		for _, place := range d.places() {
-			goodputs = append(goodputs, d.figure("goodput", c, place, "stream", movingReader))
-			durations = append(durations, d.figure(metric,
-				c, place, results.PatternRoundtrip, movingReader))
+		row := []string{c.short()}
+		measured := false
+		for _, column := range columns {
+			record, found := d.find(c, column.place, column.pattern, column.reader)
+			figure := "-"
+			if found {
+				figure = medianText(column.metric, record)
+				measured = true
+			}
+			row = append(row, figure)
 		}
-		for _, r := range workingReaders {
-			goodputs = append(goodputs, d.figure("goodput", c, "free", "stream", r))
+		if measured {
+			t.Append(row...)
 		}
-		for _, r := range slowReaders {
-			durations = append(durations, d.figure(waitMetric, c, "free", bench.PatternMixed, r))
-		}
-		appendMeasured(&goodput, goodputs)
-		appendMeasured(&times, durations)
 	}
-	return []view.Table{goodput, times}
+	return t
 }
 
 // isNamed reports whether the answer names a choice.
@@ -395,28 +408,6 @@ func (d Decision) isNamed(c Choice) bool {
 	isUsual := c == usualWrites || c == usualChunks
 	return c == unchanged || c == d.Lever || c == Choice{Chunk: d.Chunk} || isUsual ||
 		isExample || isGamble
-}
-
-// appendMeasured adds a row to a table. It leaves the row out if all figures are missing. The
-// figures stand after the row's name.
-func appendMeasured(t *view.Table, row []string) {
-	measured := func(figure string) bool { return figure != notMeasured }
-	if slices.ContainsFunc(row[1:], measured) {
-		t.Append(row...)
-	}
-}
-
-// notMeasured stands in a table instead of a figure.
-const notMeasured = "-"
-
-// figure returns the median of a metric for the choice c, as text. It returns notMeasured if there
-// is none.
-func (d Decision) figure(metric string, c Choice, place, pattern string, r reader) string {
-	record, found := d.find(c, place, pattern, r)
-	if !found {
-		return notMeasured
-	}
-	return view.RoughText(metric, stat.EstimateOf(metric, record.Samples))
 }
 
 // Page is the answer as a view shows it. Without detail, its tables have only the choices that the

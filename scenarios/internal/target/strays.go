@@ -47,11 +47,14 @@ func (a *arrivals) add(msg []byte, foreign bool) {
 
 // String returns the number of arrivals and the beginning of the first.
 func (a arrivals) String() string {
-	n := int(a.n)
+	text := results.FormatCount(int(a.n), "other message")
 	if a.foreign {
-		return results.FormatCount(n, "line") + " without a whole JSON-RPC message: " + a.first
+		text = results.FormatCount(int(a.n), "line") + " without a whole JSON-RPC message"
 	}
-	return results.FormatCount(n, "other message") + ": " + a.first
+	if a.first == "" {
+		return text
+	}
+	return text + ": " + a.first
 }
 
 // addLine counts a line that is no JSON-RPC and does not belong on standard output.

@@ -31,3 +31,11 @@ func TestAStrayThatIsCutSaysSo(t *testing.T) {
 		}
 	}
 }
+
+func TestAStrayWithoutATextEndsInNoColon(t *testing.T) {
+	var a arrivals
+	a.add(nil, true /* foreign */)
+	if got := a.String(); got != "1 line without a whole JSON-RPC message" {
+		t.Errorf("got %q", got)
+	}
+}
