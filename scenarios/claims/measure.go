@@ -3,7 +3,6 @@ package claims
 import (
 	"context"
 	"errors"
-	"os/exec"
 	"slices"
 	"strings"
 	"time"
@@ -27,9 +26,7 @@ type Options struct {
 	Run  string // names the run in its records
 	Seed int64  // for the messages and for the order of samples
 
-	// Server is the command of an MCP server to check; nil stands for mcp-server-everything, if
-	// that is on the PATH.
-	Server []string
+	Server []string // the command of an MCP server to check; nil for none
 
 	// Observe, if set, is called before each step, with the number of steps done and of all steps.
 	Observe func(step string, done, total int)
@@ -79,19 +76,14 @@ func (o Options) measure(ctx context.Context, need string, keep func(results.Lin
 	case needCosts, needTrips, needReaders:
 		return o.measureCells(ctx, need, keep)
 	case checkServer:
-		command := o.Server
-		if command == nil {
-			const reference = "mcp-server-everything"
-			if _, err := exec.LookPath(reference); err != nil {
-				return keep(results.Finding{
-					ID: checkServer, Title: "check an MCP server", Verdict: results.CannotTell,
-					Found: "none to check: name one, as in pipebench probe --claims -- my-server",
-				})
-			}
-			command = []string{reference, "stdio"}
+		if o.Server == nil {
+			return keep(results.Finding{
+				ID: checkServer, Title: "check an MCP server", Verdict: results.CannotTell,
+				Found: "none to check: name one, as in pipebench probe --claims -- my-server",
+			})
 		}
 		return check.Server(ctx, check.Options{
-			Run: o.Run, Command: command, Only: []string{dirtyLine, endInFlight},
+			Run: o.Run, Command: o.Server, Only: []string{dirtyLine, endInFlight},
 			Timeout: time.Minute,
 		}, keep)
 	}
