@@ -167,10 +167,4 @@ func findingSentences(s *results.Set) []string {
 	return append(claims, others...)
 }
 
-// withPeriod ends a sentence, unless it is a question.
-func withPeriod(text string) string {
-	if strings.HasSuffix(text, "?") {
-		return text
-	}
-	return strings.TrimSuffix(text, ".") + "."
-}
+func withPeriod(text string) string { return strings.TrimSuffix(text, ".") + "." }

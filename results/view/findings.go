@@ -77,15 +77,13 @@ func (p *Page) addClaims(s *results.Set, all []results.Finding, detail bool) {
 		t.AppendValues(verdictValue(string(f.Verdict)), textValue(f.Title), machine)
 	}
 	p.addTable(t)
-	isOpen := func(f results.Finding) bool { return f.Verdict == results.CannotTell }
-	reasonOf := func(f results.Finding) string { return f.Found }
-	for _, alike := range grouped(selected(all, isOpen), reasonOf) {
-		if len(alike) > 1 {
+	reasonOf := func(f results.Finding) string { return string(f.Verdict) + f.Found }
+	for _, alike := range grouped(all, reasonOf) {
+		if alike[0].Verdict == results.CannotTell && len(alike) > 1 {
 			p.Notes = append(p.Notes, fmt.Sprintf("%d cannot tell: %s", len(alike), alike[0].Found))
 		}
 	}
-	p.Notes = append(p.Notes,
-		"why, with figures, names and macOS: --detail, with the file to measure nothing again")
+	p.Notes = append(p.Notes, "why, with figures, names and macOS: --detail FILE")
 }
 
 // isRemarkable reports whether a person has to look at a finding.

@@ -270,7 +270,7 @@ func TestClaimsAreSentences(t *testing.T) {
 	for _, want := range []string{
 		"\n conditional  A sentence of as many characters as fit beside a verdict, as most\n",
 		"\n2 cannot tell: the reason, which is long enough to need a second line of the\n",
-		"why, with figures, names and macOS: --detail, with the file to measure nothing\n  again\n",
+		"why, with figures, names and macOS: --detail FILE\n",
 	} {
 		if !strings.Contains(short, want) {
 			t.Errorf("no %q in:\n%s", want, short)

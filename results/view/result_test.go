@@ -179,3 +179,15 @@ func TestASearchSpeaksForTheSweepAboveItsLimit(t *testing.T) {
 		t.Errorf("advises %q", got)
 	}
 }
+
+// How times grow is computed from measurements, and is none.
+func TestNotesCountMeasurements(t *testing.T) {
+	stray := func(lines string) results.Target {
+		return results.Target{Warnings: []string{lines + " lines without a message"}}
+	}
+	growth := results.Target{Evidence: results.TargetEvidence{Growth: &results.GrowthEvidence{}}}
+	notes := targetNotes([]results.Target{stray("2"), stray("3"), growth})
+	if got := strings.Join(notes, "; "); got != "in 2 of 2 measurements: 2 lines without a message" {
+		t.Errorf("got %q", got)
+	}
+}

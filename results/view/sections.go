@@ -181,7 +181,7 @@ func serverSection(s *results.Set) Section {
 		name := CommandName(own[0].Command)
 		sentences := slices.Concat(targetSentences(own), targetAdvice(own), targetNotes(own))
 		for _, text := range sentences {
-			out.Lead = append(out.Lead, name+": "+withPeriod(text))
+			out.Lead = append(out.Lead, name+": "+text+".")
 		}
 		t := loadTable(s, own)
 		t.Title = name

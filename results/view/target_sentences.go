@@ -131,8 +131,12 @@ func replaySentence(t results.Target) string {
 		text += fmt.Sprintf(" %d of %d answers", replay.Undecided, replay.Compared)
 	}
 	text += ", in " + results.FormatDuration(float64(t.Samples[0].ElapsedNS))
-	times := quantileTexts(latencyOf(t), "the longest")
-	text = strings.Join(append([]string{text}, times...), ", ")
+	for _, q := range [][2]string{{"p50", "p50"}, {"p99", "p99"}, {"max", "the longest"}} {
+		took := quantileValue(latencyOf(t), q[0]).Text
+		if took != "" {
+			text += ", " + q[1] + " " + took
+		}
+	}
 	return text
 }
 

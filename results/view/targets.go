@@ -199,18 +199,6 @@ func quantileValue(l results.Latency, name string) Value {
 	return nanosValue(float64(*ns))
 }
 
-// quantileTexts returns p50, p99 and the longest time as texts, such as "p50 12 µs".
-func quantileTexts(l results.Latency, longestName string) []string {
-	var out []string
-	shown := []struct{ name, as string }{{"p50", "p50"}, {"p99", "p99"}, {"max", longestName}}
-	for _, q := range shown {
-		if text := quantileValue(l, q.name).Text; text != "" {
-			out = append(out, q.as+" "+text)
-		}
-	}
-	return out
-}
-
 // latencyOf merges the latencies of all samples. If requests had a fixed rate, it takes the times
 // from when each request was due.
 func latencyOf(t results.Target) results.Latency {

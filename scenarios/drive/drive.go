@@ -39,9 +39,8 @@ type Driver struct {
 	isLoud   bool // a record says that the server wrote much to standard error
 	unopened bool // an LSP server gets no document, and no record says so yet
 
-	tooLongAt int // the size from which characters of several bytes may be too long; 0 for none
-
-	demanded map[int]int64 // how many round trips a sweep must make at least, by size
+	tooLongAt int           // the size at which escapes of characters may be too long; 0 for none
+	demanded  map[int]int64 // how many round trips a sweep must make at least, by size
 	// failedStarts counts failed restarts of the server that no record mentions yet.
 	failedStarts int
 	failure      string // how the server failed in the sweep over the sizes; "" if it did not

@@ -78,6 +78,9 @@ func (d *Driver) searchBoth(ctx context.Context, most int) ([]results.Target, er
 	}
 	if p.Echoes && d.options.ReplyTool == "" {
 		fits := int(*cmp.Or(found[0].RequestLimit, found[0].SearchedTo)) // a request that works
+		if found[0].RequestLimit != nil {
+			fits = max(0, fits-envelope)
+		}
 		found, err = d.search(ctx, found, replySide, d.sized(target.Tool), fits)
 		if err != nil {
 			return found, err
@@ -164,11 +167,6 @@ func (d *Driver) search(
 		why := fmt.Sprintf("to %s=%d it answers %s", s.call, s.High, refused.Why)
 		return append(found, d.repliesUntried(why)), nil
 	}
-	isEcho := side == replySide && s.call == ""
-	if isEcho && found[0].RequestLimit != nil && s.High > most-envelope {
-		s.High = 0 // the limit of requests may be to blame, so this is none of replies
-		s.Most = s.Low
-	}
 	if err == nil && s.High > 0 {
 		err = s.verify(ctx)
 	}
@@ -182,8 +180,8 @@ func (d *Driver) search(
 	return append(found, s.record()), err
 }
 
-// envelope is the most bytes by which limits of two kinds of requests differ, if a server limits
-// not their length but that of what it makes of them.
+// envelope is how far echoes stay below the limit of requests, which may be lower for another kind
+// of request: a server may limit not the message, but what it makes of it.
 const envelope = 256
 
 // try tries a size. If the first try fails, a second one counts instead, since a busy machine may

@@ -642,7 +642,7 @@ func TestALimitInRows(t *testing.T) {
 		l.ReplyLimit == nil || *l.ReplyLimit < 605*99 || *l.ReplyLimit > largest {
 		t.Errorf("found %+v, %+v", limitOf(l), e)
 	}
-	if advice := l.Evidence.Advice; !strings.Contains(advice, "does it, or its tool, cut texts") {
+	if advice := l.Evidence.Advice; !strings.Contains(advice, "it, or its tool, may cut texts") {
 		t.Errorf("advises %q", advice)
 	}
 	if took := time.Since(began); took > 2*o.Patience {

@@ -225,8 +225,7 @@ func (d *Driver) measure(
 // server that reads 64 KiB at a time cuts them at 16 places.
 const charactersBytes = 1 << 20
 
-// tryCharacters sends requests with characters of several bytes, until one fails. It sends none if
-// shorter ones may have been too long.
+// tryCharacters sends requests with characters of several bytes, until one fails.
 func (s *series) tryCharacters(ctx context.Context) error {
 	if s.tooLongAt > 0 && s.request.Size() >= s.tooLongAt {
 		return nil

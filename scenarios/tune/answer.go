@@ -244,11 +244,8 @@ func (d Decision) chunkAdvice() string {
 	return text + "."
 }
 
-// usualWrites and usualChunks have the sizes that people advise most.
-var (
-	usualWrites = Choice{WriteSize: 64 << 10}
-	usualChunks = Choice{Chunk: 60 << 10}
-)
+// usualWrites has the size that people advise most.
+var usualWrites = Choice{WriteSize: 64 << 10}
 
 // goodputs says how smaller writes and chunks change the goodput at each placement.
 func (d Decision) goodputs() string {
@@ -405,7 +402,7 @@ func (d Decision) isNamed(c Choice) bool {
 	isExample := d.Lever == unchanged && c == choices[1] // see workingAdvice
 	gamble, _ := d.bestGamble()
 	isGamble := d.Lever == unchanged && d.Unproven == "" && c == gamble // see movingAdvice
-	isUsual := c == usualWrites || c == usualChunks
+	isUsual := c == usualWrites || c == Choice{Chunk: 60 << 10}
 	return c == unchanged || c == d.Lever || c == Choice{Chunk: d.Chunk} || isUsual ||
 		isExample || isGamble
 }

@@ -84,8 +84,8 @@ var advice = map[Verdict]string{
 		"says otherwise: flush after each answer (python -u, stdbuf -oL, jq --unbuffered)",
 	InFrames: "MCP sends each message as one line, however long: its clients take frames for " +
 		"broken JSON, and wait for the answer in vain",
-	Endless: "what the server writes has no end of a message: is it another framing, or an " +
-		"answer that never ends?",
+	Endless: "what the server writes has no end of a message: it may be in another framing, or " +
+		"an answer that never ends",
 	Overloaded: "the server, or this machine beside it, does not keep up: ask for a lower rate, " +
 		"and compare the driver's share of CPU time",
 	Differs: "the server answers otherwise than the recorded one: the first difference is in " +
@@ -143,10 +143,10 @@ func (o *Outcome) Advice(command string) string {
 	case o.Verdict == Truncated && o.pending.Length > 0:
 		return WrongLength.Advice() + "; write again what a non-blocking stream did not take"
 	case o.Verdict == Truncated && e != nil && e.Offset != nil:
-		return o.Why + "; does the server, or its tool, cut texts?"
+		return o.Why + "; the server, or its tool, may cut texts"
 	case o.Verdict == Truncated && e != nil && e.Probe == probeAnswered:
-		return "the server lives, and its answer is only a beginning: does it, or its tool, cut " +
-			"texts, or lose what a non-blocking stream did not take?"
+		return "the server lives, and its answer is only a beginning: it, or its tool, may cut " +
+			"texts, or lose what a non-blocking stream did not take"
 	case o.Verdict == exitPrefix+"0" && o.accepted < longLine:
 		return adviceExit
 	case o.Verdict != Deaf || e == nil:
