@@ -55,7 +55,8 @@ func TestADifferenceBetweenKindsOfMachinesNamesTheKinds(t *testing.T) {
 		// A certain difference is told in the title, before one that may be chance.
 		members[0].Answers = answeringMember("", 4096).Answers
 		members[1].Answers = answeringMember("", 65_536).Answers
-		isPipes := strings.HasPrefix(FleetSections(members, nil)[0].Title, "A new pipe holds 4 KiB on")
+		title := FleetSections(members, nil)[0].Title
+		isPipes := strings.HasPrefix(title, "A new pipe holds 4 KiB on")
 		if isPipes != (tt.more != "") {
 			t.Errorf("title %q", FleetSections(members, nil)[0].Title)
 		}
@@ -97,7 +98,8 @@ func TestAFewMachinesOfTwoKernelsNameTheKernel(t *testing.T) {
 	for i, cpu := range []string{"x", "y", "x", "y"} { // it may be the processor as well
 		members[i].Runs[0].CPU = cpu
 	}
-	if got := FleetSections(members, nil)[0].Title; !strings.Contains(got, "6.1 with y (m1 and m3)") {
+	got := FleetSections(members, nil)[0].Title
+	if !strings.Contains(got, "6.1 with y (m1 and m3)") {
 		t.Errorf("title %q", got)
 	}
 }

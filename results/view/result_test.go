@@ -187,7 +187,8 @@ func TestNotesCountMeasurements(t *testing.T) {
 	}
 	growth := results.Target{Evidence: results.TargetEvidence{Growth: &results.GrowthEvidence{}}}
 	notes := targetNotes([]results.Target{stray("2"), stray("3"), growth})
-	if got := strings.Join(notes, "; "); got != "in 2 of 2 measurements: 2 lines without a message" {
+	const want = "in 2 of 2 measurements: 2 lines without a message"
+	if got := strings.Join(notes, "; "); got != want {
 		t.Errorf("got %q", got)
 	}
 }

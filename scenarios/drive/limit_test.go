@@ -183,8 +183,8 @@ func TestFindLimitsTriesCharacters(t *testing.T) {
 	}
 }
 
-// escaping is an MCP server that writes each é as \u00e9, and ends at the first request that is too
-// long in this form, at the first such answer, or at the first é.
+// escaping is an MCP server that writes each é as \u00e9, and ends at the first request that is
+// too long in this form, at the first such answer, or at the first é.
 const escaping = `
 import json, sys
 mode, most = sys.argv[1], int(sys.argv[2])
@@ -198,7 +198,8 @@ for line in sys.stdin.buffer:
     if "id" not in m: continue
     a = {"jsonrpc": "2.0", "id": m["id"]}
     if m["method"] == "initialize":
-        a["result"] = {"protocolVersion": "2025-06-18", "capabilities": {"tools": {}}, "serverInfo": {"name": "e", "version": "0"}}
+        a["result"] = {"protocolVersion": "2025-06-18", "capabilities": {"tools": {}},
+            "serverInfo": {"name": "e", "version": "0"}}
     elif m["method"] == "tools/list":
         a["result"] = {"tools": tools}
     elif m["method"] == "tools/call":

@@ -439,9 +439,11 @@ func TestTheAnswerStatesItsConditions(t *testing.T) {
 		"If your reader parses (1 ns per byte or more): change nothing.",
 		"If your reader only moves bytes: use a pipe of 1 MiB (F_SETPIPE_SZ on Linux, " +
 			"by either end).",
-		"only if small messages must not wait behind large ones: frames of 60 KiB shorten that wait",
-		"Goodput beside whole messages: with writes of 64 KiB -6 to -4 % on one CPU, -2 to +1 % on " +
-			"two CPUs, -3 to +0 % with the ends unpinned; with frames of 60 KiB -6 to -4 % on one CPU",
+		"only if small messages must not wait behind large ones: frames of 60 KiB shorten that " +
+			"wait",
+		"Goodput beside whole messages: with writes of 64 KiB -6 to -4 % on one CPU, " +
+			"-2 to +1 % on two CPUs, -3 to +0 % with the ends unpinned; with frames of 60 KiB " +
+			"-6 to -4 % on one CPU",
 		"; frames of 16 KiB shorten it more and cost more: --objective latency.",
 		"If the reader takes 20 MB/s, a small message behind a large one waits ",
 	} {
