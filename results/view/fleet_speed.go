@@ -3,6 +3,7 @@ package view
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/pipebench/pipebench/results"
@@ -234,13 +235,17 @@ func (d difference) sentence() string {
 	}
 	switch d.what {
 	case everything:
-		if d.framingRatio() < leastRatio {
+		ratios := slices.Collect(maps.Values(d.framingRatios()))
+		if stat.SpreadOf(ratios).Median < leastRatio {
 			d.what = "Raw"
 		}
 		return d.whatIsSlower() + count + ": " + text + "."
 	case rawAlone:
-		return d.whatIsSlower() + count + ": " + text + ". Most framings are as fast there as " +
-			"elsewhere; what they keep of that raw's speed is not compared."
+		text = d.whatIsSlower() + count + ": " + text + ". Framings are as fast there as elsewhere"
+		if changed := d.changed(); len(changed) > 0 {
+			text += ", except " + joinAnd(changed)
+		}
+		return text + "; what they keep of that raw's speed is not compared."
 	}
 	if isTrip(d.cell) { // names of framings keep their small letters
 		text = capitalised(text)
@@ -251,30 +256,45 @@ func (d difference) sentence() string {
 	return text + "."
 }
 
-// framingRatio returns how many times the speed of framings on the higher side is that on the lower
-// side, beside d.cell. It is 0 if that was not measured.
-func (d difference) framingRatio() float64 {
+// framingRatios returns by framing how many times its speed on the higher side is that on the lower
+// side, beside d.cell.
+func (d difference) framingRatios() map[string]float64 {
 	low, high := framingSpeeds(d.low, d.cell), framingSpeeds(d.high, d.cell)
-	if len(low) == 0 || len(high) == 0 {
-		return 0
+	ratios := make(map[string]float64)
+	for framing, speeds := range low {
+		if len(high[framing]) > 0 {
+			ratios[framing] = stat.SpreadOf(high[framing]).Median / stat.SpreadOf(speeds).Median
+		}
 	}
-	return stat.SpreadOf(high).Median / stat.SpreadOf(low).Median
+	return ratios
 }
 
-func framingSpeeds(places []place, raw results.Cell) []float64 {
-	var speeds []float64
+func framingSpeeds(places []place, raw results.Cell) map[string][]float64 {
+	speeds := make(map[string][]float64)
 	for _, p := range places {
 		for _, m := range p.members {
 			for _, f := range m.Figures {
 				beside := f.Cell
 				beside.Framing = results.FramingRaw
 				if beside == raw && f.Cell != raw {
-					speeds = append(speeds, f.Speed.Median)
+					speeds[f.Cell.Framing] = append(speeds[f.Cell.Framing], f.Speed.Median)
 				}
 			}
 		}
 	}
 	return speeds
+}
+
+// changed lists the framings that are slower or faster on one of the sides, too.
+func (d difference) changed() []string {
+	var names []string
+	ratios := d.framingRatios()
+	for _, framing := range slices.Sorted(maps.Keys(ratios)) {
+		if ratio := ratios[framing]; ratio >= leastRatio || ratio <= 1/leastRatio {
+			names = append(names, results.FramingPhrase(framing))
+		}
+	}
+	return names
 }
 
 // whatIsSlower says what is slower, or faster, on fewer of the machines.

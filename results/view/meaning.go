@@ -36,9 +36,9 @@ func meaning(rows []stat.Row) []string {
 		}
 		return noisyMeaning(rows, effects)
 	}
-	start, told := "If the reader does nothing with the bytes, speed compared with raw ", -1
-	if slices.ContainsFunc(run.bare, func(r stat.Row) bool { return r.Cell.Work > 0 }) {
-		start = "Speed compared with raw bytes "
+	start, told := "Speed compared with raw bytes ", -1
+	if slices.ContainsFunc(run.bare, func(r stat.Row) bool { return r.Cell.Work == 0 }) {
+		start = "If the reader does nothing with the bytes, speed compared with raw "
 	}
 	if program.cheap {
 		program.text = "Use the framing that the other end speaks. " + program.text
