@@ -27,5 +27,6 @@
 //
 // So use Blocking only in a process made for the purpose. There, set GOMAXPROCS to at least the
 // number of blocking ends plus two, call [runtime.LockOSThread], use no end with [Poller], and turn
-// the garbage collector off while the ends are in use.
+// the garbage collector off while the ends are in use. None of this is needed for an end that only
+// a child uses, see [End.File].
 package syspipe

@@ -225,6 +225,9 @@ func (p *program) judgeReference(f *finding) {
 	case len(ref.left) > 0:
 		f.ok("%s; leaves %s behind, which holds none of its output",
 			wrote, strings.Join(ref.left, ", "))
+	case ref.total == 0 && ref.code == 0 && len(p.options.Stdin) == 0:
+		f.cannotTell("%s: without output there is nothing to compare; a program that reads needs "+
+			"an input (--stdin FILE)", wrote)
 	default:
 		f.ok("%s, twice the same%s", wrote, said)
 	}

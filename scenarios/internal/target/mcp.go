@@ -135,6 +135,20 @@ func (t tool) argument(types ...any) string {
 	return first
 }
 
+// hintAt names tools that the user may ask for: those that may echo or, if no tool is called, one
+// that takes a text.
+func (m *mcp) hintAt(tools []tool) {
+	for _, t := range tools {
+		takesText := t.argument("string") != ""
+		switch {
+		case takesText && strings.Contains(t.Name, "echo") && t.Name != m.tool.Name:
+			m.Hints = append(m.Hints, "--tool "+t.Name+" may echo")
+		case takesText && m.tool.Name == "" && len(m.Hints) == 0:
+			m.Hints = append(m.Hints, "no tool is called unasked: --tool "+t.Name)
+		}
+	}
+}
+
 // chooseTools chooses the tools to call: the tools that the user named, or else a tool named "echo"
 // and a tool that only makes bytes. Other tools might do anything.
 func (m *mcp) chooseTools(g greeting) error {
@@ -167,12 +181,7 @@ func (m *mcp) chooseTools(g greeting) error {
 		m.sends = "tool " + m.tool.Name
 		m.tryEcho = true
 	}
-	for _, t := range list.Tools {
-		mayEcho := strings.Contains(t.Name, "echo") && t.argument("string") != ""
-		if mayEcho && t.Name != m.tool.Name {
-			m.Hints = append(m.Hints, "--tool "+t.Name+" may echo")
-		}
-	}
+	m.hintAt(list.Tools)
 	if m.replyTool.Name == "" {
 		var other string
 		m.replyTool, other = bytesTool(list.Tools)
