@@ -160,6 +160,10 @@ func Compare(before, after Dataset, o CompareOptions) *Comparison {
 	}
 	c.judge()
 	c.note(before, after)
+	if missing := o.Missing(c.Names); missing != "" {
+		c.Doubt = fmt.Sprintf("%s was not compared; compared were %s", missing,
+			strings.Join(c.Names, ", "))
+	}
 	return c
 }
 

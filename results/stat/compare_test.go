@@ -32,6 +32,19 @@ func find(t *testing.T, c *Comparison, metric string) Change {
 	return c.Changes[i]
 }
 
+func TestAMetricThatIsNotThereIsNamed(t *testing.T) {
+	record := resultstest.Record(resultstest.Cell("raw", 1), 1, 100)
+	both := side("both", record)
+	c := Compare(both, both, CompareOptions{Metrics: []string{"godput"}})
+	if !strings.HasPrefix(c.Doubt, "godput was not compared; compared were writer-calls, ") {
+		t.Errorf("doubt %q", c.Doubt)
+	}
+	c = Compare(both, both, CompareOptions{Metrics: []string{"wire"}})
+	if c.Doubt != "" {
+		t.Errorf("doubt %q", c.Doubt)
+	}
+}
+
 func TestExactCountersNeedNoStatistics(t *testing.T) {
 	cell := resultstest.Cell("chunked:61440", 1<<20)
 	record := func(change func(*results.Sample)) results.Record {
