@@ -12,9 +12,9 @@ import (
 // FleetCharts compares machines by the goodput of each framing relative to raw bytes, which have no
 // framing. There is a chart only if at least two machines measured framings and raw bytes.
 func FleetCharts(members []stat.Member) []Chart {
-	members = stat.MarkRawAlone(members)
-	all := view.FleetStreams(members)
-	members = measuring(members, all)
+	marked := stat.MarkRawAlone(members)
+	all := view.FleetStreams(marked)
+	members = measuring(marked, all)
 	if len(members) < 2 {
 		return nil
 	}
@@ -50,10 +50,21 @@ func FleetCharts(members []stat.Member) []Chart {
 	case len(sure) == 0:
 		c.Title = "Noise hides what framings cost on " + machines
 	default:
-		c.Title = fmt.Sprintf("Framings keep %.0f to %.0f %% of raw's goodput: medians of %s",
-			slices.Min(sure), slices.Max(sure), machines)
+		of := " on "
+		if !few {
+			of = ": medians of "
+		}
+		c.Title = fmt.Sprintf("Framings keep %.0f to %.0f %% of raw's goodput%s%s",
+			slices.Min(sure), slices.Max(sure), of, machines)
 	}
-	if !few {
+	isRawAlone := func(m stat.Member) bool {
+		return slices.ContainsFunc(m.Figures, func(f stat.Figure) bool { return f.RawAlone > 0 })
+	}
+	switch {
+	case few && slices.ContainsFunc(marked, isRawAlone):
+		c.Notes = append(c.Notes, "Where raw alone is slower or faster than on other machines, "+
+			"nothing is drawn.")
+	case !few:
 		c.Notes = []string{"Points are the median machine; bars hold 80 of 100 machines. " +
 			"Machines that stand out or are too noisy are left out."}
 	}
@@ -99,7 +110,7 @@ func measuring(members []stat.Member, cells []results.Cell) []stat.Member {
 	var out []stat.Member
 	for _, m := range members {
 		if slices.ContainsFunc(m.Figures, func(f stat.Figure) bool {
-			return f.ToRaw.Interval != nil && slices.Contains(cells, f.Cell)
+			return f.Compared().Interval != nil && slices.Contains(cells, f.Cell)
 		}) {
 			out = append(out, m)
 		}

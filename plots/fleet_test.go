@@ -116,9 +116,8 @@ func TestTheTitleOfAFleetsChartHasCertainFiguresAlone(t *testing.T) {
 		}
 		members = append(members, m)
 	}
-	for _, machines := range []int{2, 8} {
-		want := fmt.Sprintf("Framings keep 80 to 90 %% of raw's goodput: medians of %d machines",
-			machines)
+	for machines, of := range map[int]string{2: " on 2", 8: ": medians of 8"} {
+		want := "Framings keep 80 to 90 % of raw's goodput" + of + " machines"
 		if charts := FleetCharts(members[:machines]); len(charts) != 1 || charts[0].Title != want {
 			t.Errorf("got %+v", charts)
 		}
