@@ -475,6 +475,13 @@ func TestBlurredFramingsAreToldApartIfTheyDiffer(t *testing.T) {
 	if !strings.HasSuffix(got, "on one CPU (messages of 64 KiB): ndjson 95 % (±38 %).") {
 		t.Errorf("one framing that is blurred: %s", got)
 	}
+	wild := resultstest.Around(12000, 1)
+	both := map[string][]float64{"ndjson": blurred, "chunked:61440": wild}
+	got = strings.Join(transportSentences(stat.Rows(resultstest.Beside("same", flat, both)),
+		"", -1), " ")
+	if got != "on one CPU (messages of 64 KiB): too noisy to tell." {
+		t.Errorf("one that is blurred beside a noisier one: %s", got)
+	}
 	for i := range alone.Records {
 		alone.Records[i].Cell.Source = "fresh"
 		alone.Records[i].Cell.Work = 1

@@ -152,10 +152,11 @@ func (s series) sharesText() string {
 	}
 	first, last := known[0], known[len(known)-1]
 	text := framingNames(known) + " " + rangeText(known) + " (" + noiseText(known) + ")"
+	isAlone := len(known)+len(noisy) == 1 // the user asked for this framing: its noise is shown
 	switch alike := sharesAlike(*first.ToRaw, *last.ToRaw); {
-	case len(known) == 1:
-	case alike && isBlurred(first):
+	case alike && isBlurred(first) && !isAlone:
 		return tooNoisyToTell
+	case len(known) == 1:
 	case alike:
 		who := "every framing "
 		if len(noisy) > 0 {
