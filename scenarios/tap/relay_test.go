@@ -162,7 +162,7 @@ func TestTheEndOfTheOutputIsAwaitedThoughTheClientHasLeft(t *testing.T) {
 	for range 100 {
 		out := &relay{done: make(chan struct{})}
 		out.to = &leftStream{out: out}
-		s := &session{out: out}
+		s := &session{out: out, grace: time.Minute}
 		if err := s.drainOutput(); err != nil {
 			t.Fatal(err)
 		}

@@ -93,7 +93,9 @@ func Run(o Options) (*Ending, error) {
 		runtime.GOMAXPROCS(sessionThreads)
 		defer runtime.GOMAXPROCS(before)
 	}
-	s := &session{recorder: newRecorder(o), stopWaiting: make(chan struct{})}
+	s := &session{
+		recorder: newRecorder(o), stopWaiting: make(chan struct{}), grace: outputGrace,
+	}
 	if err := s.start(); err != nil {
 		return nil, err
 	}
@@ -117,6 +119,7 @@ type session struct {
 	server      *proc.Process
 	in, out     *relay        // from the client to the server, and back
 	stopWaiting chan struct{} // closed at an ending signal after the server has ended
+	grace       time.Duration // for the last of the output
 
 	signals   chan os.Signal
 	forwarded chan struct{} // closed when no more signals are forwarded
@@ -281,7 +284,7 @@ func (s *session) drainOutput() error {
 	select {
 	case <-s.out.done:
 		return nil
-	case <-time.After(outputGrace): // for what is on its way
+	case <-time.After(s.grace): // for what is on its way
 	}
 	if s.out.writing.Load() > 0 {
 		return fmt.Errorf("the client did not take the last of the output: "+
