@@ -63,7 +63,7 @@ func TestSweepNamesEachFault(t *testing.T) {
 			t.Parallel()
 			o := server("mcp " + row.fault)
 			if row.verdict == target.Deaf {
-				o.Patience = time.Second
+				o.Patience = 2 * time.Second
 			}
 			r, sweep := sweepOf(t, o, 1<<10, 16<<10, 192<<10)
 			// on a busy machine a size that is served may be called slow
@@ -359,7 +359,7 @@ func TestAServerThatFailsAfterManyRequestsFailsOverNoSize(t *testing.T) {
 func TestAServerThatStopsReadingIsSaidToHaveStopped(t *testing.T) {
 	t.Parallel()
 	o := server("sated " + filepath.Join(t.TempDir(), "sated"))
-	o.Protocol, o.Patience = "lines", time.Second
+	o.Protocol, o.Patience = "lines", 2*time.Second
 	r, _ := sweepOf(t, o, 1<<10, 256<<10)
 	advice := r.Evidence.Advice
 	for _, want := range []string{
