@@ -46,16 +46,14 @@ func FleetCharts(members []stat.Member) []Chart {
 			}
 		}
 	}
-	switch {
-	case len(sure) == 0:
-		c.Title = "Noise hides what framings cost on " + machines
-	default:
-		of := " on "
-		if !few {
-			of = ": medians of "
-		}
-		c.Title = fmt.Sprintf("Framings keep %.0f to %.0f %% of raw's goodput%s%s",
-			slices.Min(sure), slices.Max(sure), of, machines)
+	where := " on " + machines
+	if !few {
+		where = ": medians of " + machines
+	}
+	c.Title = "Noise hides what framings cost on " + machines
+	if len(sure) > 0 {
+		c.Title = fmt.Sprintf("Framings keep %.0f to %.0f %% of raw's goodput%s",
+			slices.Min(sure), slices.Max(sure), where)
 	}
 	isRawAlone := func(m stat.Member) bool {
 		return slices.ContainsFunc(m.Figures, func(f stat.Figure) bool { return f.RawAlone > 0 })

@@ -48,9 +48,12 @@ func FleetSections(members []stat.Member, problems []results.Problem) []Section 
 			shown = append(shown, s)
 		}
 	}
-	one := members[max(0, slices.IndexFunc(members, func(m stat.Member) bool {
-		return m.Name == toLookAt
-	}))]
+	one := members[0]
+	for _, m := range members {
+		if m.Name == toLookAt {
+			one = m
+		}
+	}
 	answer.Notes = []string{"Everything about one machine: pipebench report FILE... --where " +
 		whereCondition(one, members) + ", or any other condition on its environment or labels."}
 	return append([]Section{answer}, shown...)
