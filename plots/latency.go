@@ -125,17 +125,18 @@ func (r rows) latencySpan(key string, shown []string) string {
 	}
 	least, most := math.Inf(1), math.Inf(-1) // of the high percentile
 	low, top := math.Inf(1), math.Inf(-1)    // of the median
+	isRough := false                         // a high percentile that is drawn
 	for _, row := range withValue(r, placementOf, placement).all {
 		typical := float64(*row.Latency[key].Quantile("p50"))
 		low, top = min(low, typical), max(top, typical)
-		ns := row.Latency[key].Quantile(high)
-		if ns != nil && high != "p50" && !view.IsRough(row.Estimates[key+"."+high]) {
+		if ns := row.Latency[key].Quantile(high); ns != nil {
 			least, most = min(least, float64(*ns)), max(most, float64(*ns))
+			isRough = isRough || view.IsRough(row.Estimates[key+"."+high])
 		}
 	}
 	text := fmt.Sprintf(" of %s %s takes %s (median of messages)", view.SizeTitle(size),
 		results.PlacementPhrase(placement), fromTo(low, top, Nanos))
-	if least <= most {
+	if least <= most && high != "p50" && !isRough { // the range must hold every point
 		text += ", " + fromTo(least, most, Nanos) + " (" + high + ")"
 	}
 	return text

@@ -228,3 +228,32 @@ func TestRoughTimesAreNotClaimed(t *testing.T) {
 		}
 	}
 }
+
+// A range in the title holds every point that is drawn, so a rough percentile has none.
+func TestARoughPercentileIsNotInTheTitle(t *testing.T) {
+	for wild, want := range map[bool]bool{false: true, true: false} {
+		set := &results.Set{}
+		for _, framing := range []string{"raw", "ndjson"} {
+			r := results.Record{Cell: testCell(framing, 256, "same", "roundtrip")}
+			for i := range int64(12) {
+				slow := int64(9000)
+				if wild && framing == "ndjson" {
+					slow += 90_000 * (i % 2)
+				}
+				times := slices.Concat(slices.Repeat([]int64{2000}, 950),
+					slices.Repeat([]int64{slow}, 50))
+				l, err := results.NewLatency(times)
+				if err != nil {
+					t.Fatal(err)
+				}
+				r.Samples = append(r.Samples, results.Sample{ElapsedNS: 4e6, Messages: 1000,
+					PayloadBytes: 256_000, Latency: map[string]results.Latency{"roundtrip": l}})
+			}
+			set.Add(r)
+		}
+		title := chartOfName(t, set, "roundtrip").Title
+		if strings.Contains(title, "(p99)") != want {
+			t.Errorf("wild %v: title %q", wild, title)
+		}
+	}
+}
