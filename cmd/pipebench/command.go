@@ -32,8 +32,13 @@ func newCommand(row commandRow, wanted bool) *cobra.Command {
 	return cmd
 }
 
-// anyArgs allows any arguments, but refuses two flags that exclude each other.
+// anyArgs allows any arguments. It refuses two flags that exclude each other, and "-out=x", which
+// pflag reads as "-o ut=x".
 func anyArgs(cmd *cobra.Command, _ []string) error {
+	out := cmd.Flag("out")
+	if out != nil && strings.HasPrefix(out.Value.String(), "ut=") {
+		return usageError(fmt.Errorf("-o%s lacks a dash: did you mean --o%[1]s?", out.Value))
+	}
 	return usageError(cmd.ValidateFlagGroups())
 }
 
