@@ -187,8 +187,12 @@ func SpeedTitle(rows []stat.Row) string {
 		if len(known) == 1 || len(noisy) > 0 {
 			names = framingNames(known) + " at"
 		}
-		return fmt.Sprintf("%s %s (%s) of raw's speed (%s, %s)", names, rangeText(known),
-			noiseText(known), SizeTitle(one.size), one.short)
+		of := "of raw's speed"
+		if one.cell.Work == 0 {
+			of += " if the reader does nothing"
+		}
+		return fmt.Sprintf("%s %s (%s) %s (%s, %s)", names, rangeText(known), noiseText(known), of,
+			SizeTitle(one.size), one.short)
 	}
 	return "Too few samples to compare framings"
 }
@@ -241,7 +245,7 @@ func programSentence(program []stat.Row) sentence {
 	if len(shares)+len(noisy) == 0 {
 		return sentence{}
 	}
-	text := fmt.Sprintf("If the reader parses (%g ns per byte), compared with raw %s: %s.",
+	text := fmt.Sprintf("If the reader parses (%g ns per byte), speed compared with raw %s: %s.",
 		all[0].cell.Work, all[0].about(-1), all[0].sharesText())
 	switch {
 	case len(noisy) > 0 || slices.ContainsFunc(shares, isBlurred):
@@ -272,7 +276,7 @@ func mixedSentence(mixed []stat.Row) sentence {
 			continue // the sentence is about the first reader and pipe only
 		}
 		told = append(told, r)
-		how := "if that goes whole"
+		how := "if the large one goes whole"
 		if results.ChunkSize(r.Cell.Framing) > 0 {
 			how = "if it goes in " + results.FramingPhrase(r.Cell.Framing)
 		}
@@ -292,7 +296,7 @@ func mixedSentence(mixed []stat.Row) sentence {
 		parts = []string{parts[0], parts[1], parts[last]}
 	}
 	return sentence{text: start + ", waits " + joinAnd(parts) +
-		". Chunk for that, if both ends speak chunks: MCP and LSP do not."}
+		". Chunk to shorten that wait, if both ends speak chunks: MCP and LSP do not."}
 }
 
 // differOnlyInFraming reports whether two cells agree in everything but the framing.

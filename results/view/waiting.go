@@ -127,9 +127,9 @@ func leavingText(leaves []stat.Row) string {
 	}
 	sizes := FromTo(SizeTitle(leaves[0].Cell.Size), SizeTitle(leaves[len(leaves)-1].Cell.Size))
 	exact := func(n float64) string { return results.FormatExact(n, "B") }
-	return fmt.Sprintf("If the reader leaves, a writer learns that by EPIPE after %s (messages of "+
-		"%s); it loses the %s that it wrote after the last message that was read.",
-		strings.Join(times, ", or "), sizes, valueRange(lost, exact))
+	return fmt.Sprintf("If the reader leaves, a writer gets EPIPE after %s; it loses what it "+
+		"wrote after the last message that was read: %s (messages of %s).",
+		strings.Join(times, ", or "), valueRange(lost, exact), sizes)
 }
 
 // roughFactor is the factor beyond which two rough goodputs count as different.
