@@ -90,11 +90,13 @@ func (c Chart) chunkTitle() string {
 	known := false
 	for _, panel := range c.Panels {
 		for _, s := range panel.Series {
-			if s.Name == "ndjson" || len(s.sure()) < 2 {
+			sure := s.sure()
+			if s.Name == "ndjson" || len(sure) < 2 {
 				continue
 			}
 			known = true
-			worst, best := s.extremes()
+			worst := slices.MinFunc(sure, byHeight)
+			best := slices.MaxFunc(sure, byHeight)
 			loss := 1 - worst.Y/best.Y
 			if worst.High >= best.Low || loss <= most {
 				continue
@@ -112,21 +114,12 @@ func (c Chart) chunkTitle() string {
 	case costly != "":
 		return costly
 	case known:
-		return "The size of chunks makes no difference to goodput that can be seen"
+		return "No difference in goodput seen between chunk sizes" + moreTell
 	}
-	return "Noise hides what the size of chunks does to goodput"
+	return "Too noisy to tell what the size of chunks does to goodput" + moreTell
 }
 
-// extremes returns the lowest and the highest of the points that are not in doubt. If all points
-// are in doubt, it returns two zero points.
-func (s Series) extremes() (lowest, highest Point) {
-	sure := s.sure()
-	if len(sure) == 0 {
-		return Point{}, Point{}
-	}
-	byHeight := func(a, b Point) int { return cmp.Compare(a.Y, b.Y) }
-	return slices.MinFunc(sure, byHeight), slices.MaxFunc(sure, byHeight)
-}
+func byHeight(a, b Point) int { return cmp.Compare(a.Y, b.Y) }
 
 // sure returns the points that are not in doubt.
 func (s Series) sure() []Point {

@@ -50,7 +50,7 @@ func FleetCharts(members []stat.Member) []Chart {
 	if !few {
 		where = ": medians of " + machines
 	}
-	c.Title = "Noise hides what framings cost on " + machines
+	c.Title = "Too noisy to tell what framings cost on " + machines
 	if len(sure) > 0 {
 		c.Title = fmt.Sprintf("Framings keep %.0f to %.0f %% of raw's goodput%s",
 			slices.Min(sure), slices.Max(sure), where)

@@ -2,7 +2,6 @@ package plots
 
 import (
 	"fmt"
-	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -56,6 +55,8 @@ func placementOf(r stat.Row) string { return r.Cell.Placement }
 func sizeOf(r stat.Row) int         { return r.Cell.Size }
 func writeSizeOf(r stat.Row) int    { return r.Cell.WriteSize }
 func capacityOf(r stat.Row) int     { return r.Cell.Capacity }
+
+func medianGoodput(r stat.Row) float64 { return r.Estimates["goodput"].Median }
 
 // chunkSizeOf returns the chunk size of a measurement, or 0 if its messages are not sent in chunks.
 func chunkSizeOf(r stat.Row) int { return results.ChunkSize(r.Cell.Framing) }
@@ -227,6 +228,9 @@ var doubtNote = fmt.Sprintf("Hollow points are in doubt: fewer than %d samples, 
 const mediansNote = "Points are medians. Bars are their 95 % interval or, with fewer than " +
 	"six samples, the range."
 
+// moreTell ends a title that claims nothing.
+const moreTell = "; more samples may tell more"
+
 // sure selects the rows in which the figure of a metric is not in doubt.
 func (r rows) sure(metric string) rows {
 	return r.where(func(row stat.Row) bool {
@@ -235,15 +239,14 @@ func (r rows) sure(metric string) rows {
 	})
 }
 
-// spanOf returns the smallest and the largest median of a metric in the rows.
-func spanOf(r rows, metric string) (low, high float64, ok bool) {
-	low, high = math.Inf(1), math.Inf(-1)
-	for _, row := range r.all {
-		if e := row.Estimates[metric]; e.N > 0 {
-			low, high = min(low, e.Median), max(high, e.Median)
-		}
+// ratioOf divides a metric of row by that of base, within rounds, as sentences do. isRough is true
+// if the ratio or one of the two points is rough.
+func ratioOf(metric string, row, base stat.Row) (ratio stat.Estimate, isRough bool) {
+	ratio = stat.PairedRatio(stat.MustMetric(metric), row.Records, base.Records)
+	for _, e := range []stat.Estimate{ratio, row.Estimates[metric], base.Estimates[metric]} {
+		isRough = isRough || view.IsRough(e)
 	}
-	return low, high, low <= high
+	return ratio, isRough
 }
 
 // fromTo writes a range with two significant digits at each end: "4.1 to 5.2 GB/s".
@@ -253,9 +256,6 @@ func fromTo(low, high float64, unit string) string {
 }
 
 func twoDigits(v float64) float64 {
-	rounded, err := strconv.ParseFloat(strconv.FormatFloat(v, 'g', 2, 64), 64)
-	if err != nil {
-		return v
-	}
+	rounded, _ := strconv.ParseFloat(strconv.FormatFloat(v, 'g', 2, 64), 64) // no error
 	return rounded
 }

@@ -88,8 +88,8 @@ func serverTitle(p Panel, sizes []int, cutShort bool) string {
 	case p.Fails != nil:
 		return fmt.Sprintf("A server fails from %s on: %s", view.SizeTitle(sizes[p.Fails.From]),
 			p.Fails.How)
-	case len(p.Series) == 1 && len(p.Series[0].Points) > 1:
-		points := p.Series[0].Points
+	case len(p.Series) == 1 && len(p.Series[0].sure()) > 1:
+		points := p.Series[0].sure()
 		first, last := points[0], points[len(points)-1]
 		return fmt.Sprintf("A round trip takes %s with %s, %s with %s",
 			results.FormatLabel(first.Y, Nanos), view.SizeTitle(sizes[first.X]),

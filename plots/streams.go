@@ -83,14 +83,16 @@ func goodputTitle(r rows) string {
 		for _, placement := range values(r, placementOf) {
 			own := withValue(withValue(r, placementOf, placement), sizeOf, size)
 			sure := own.sure("goodput")
-			low, high, ok := spanOf(sure, "goodput")
-			if ok && 2*len(sure.all) > len(own.all) && len(parts) < 2 {
-				where := results.PlacementPhrase(placement)
-				if placement == "free" {
-					where = "unpinned"
-				}
-				parts = append(parts, fromTo(low, high, Rate)+" "+where)
+			if 2*len(sure.all) <= len(own.all) || len(parts) == 2 {
+				continue
 			}
+			where := results.PlacementPhrase(placement)
+			if placement == "free" {
+				where = "unpinned"
+			}
+			medians := values(sure, medianGoodput)
+			span := fromTo(slices.Min(medians), slices.Max(medians), Rate)
+			parts = append(parts, span+" "+where)
 		}
 		if len(parts) > 0 && size > 0 {
 			return carry + view.SizeTitle(size) + " at " + strings.Join(parts, ", ")

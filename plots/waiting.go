@@ -1,6 +1,7 @@
 package plots
 
 import (
+	"cmp"
 	"slices"
 	"strconv"
 	"strings"
@@ -49,13 +50,14 @@ func waitingChart(all rows) Chart {
 	c.addWriters(stays, "EAGAIN per message", metricPoint("eagain"), Axis{Log: true})
 	c.addWriters(stays, "goodput", metricPoint("goodput"), Axis{Log: true, Unit: Rate})
 	c.addWriters(leaves, "time to EPIPE", epipePoint, Axis{Log: true, Unit: Nanos})
-	if least, most := stays.pauseCosts(); least.share > 0 && most.share < 0.5 {
+	costs := stays.pauseCosts()
+	if last := len(costs) - 1; last >= 0 && costs[last].share < 0.5 {
 		_, pause, _ := strings.Cut(pauses[0], "=")
 		if len(pauses) > 1 {
 			pause = "on a full pipe"
 		}
 		c.Title = "A writer that sleeps " + pause + " instead of polling keeps " +
-			view.FromTo(least.String(), most.String()) + " of its goodput"
+			view.FromTo(costs[0].String(), costs[last].String()) + " of its goodput"
 	}
 	return c
 }
@@ -94,9 +96,10 @@ func (p pauseCost) String() string {
 	return results.FormatPercent(100*p.share) + " (" + view.SizeTitle(p.size) + ")"
 }
 
-// pauseCosts returns the least and the most of the goodput that writers keep if they sleep instead
-// of polling. Both results are zero if nothing is known about this.
-func (r rows) pauseCosts() (least, most pauseCost) {
+// pauseCosts lists what writers keep of their goodput if they sleep instead of polling, the
+// smallest share first.
+func (r rows) pauseCosts() []pauseCost {
+	var costs []pauseCost
 	for _, sleeps := range r.all {
 		if family(writersIO(sleeps)) != "sleep" || view.IsRough(sleeps.Estimates["goodput"]) {
 			continue
@@ -108,17 +111,12 @@ func (r rows) pauseCosts() (least, most pauseCost) {
 			if !sameSetting || view.IsRough(polls.Estimates["goodput"]) {
 				continue
 			}
-			share := sleeps.Estimates["goodput"].Median / polls.Estimates["goodput"].Median
-			cost := pauseCost{share, cell.Size}
-			if least.share == 0 || share < least.share {
-				least = cost
-			}
-			if share > most.share {
-				most = cost
-			}
+			costs = append(costs,
+				pauseCost{medianGoodput(sleeps) / medianGoodput(polls), cell.Size})
 		}
 	}
-	return least, most
+	slices.SortStableFunc(costs, func(a, b pauseCost) int { return cmp.Compare(a.share, b.share) })
+	return costs
 }
 
 // waitChart shows how long small messages wait behind large ones, by the size of the chunks in
@@ -150,7 +148,10 @@ func waitChart(all rows) Chart {
 	}
 	c.addWhole(r, chunked, "due.p50", title)
 	shares, hidden := r.chunkShares(title)
-	if len(shares) > 0 && slices.Max(shares) < 0.5 {
+	switch {
+	case len(shares) == 0 && hidden:
+		c.Title = "Too noisy to tell how much chunks shorten the wait of small messages" + moreTell
+	case len(shares) > 0 && slices.Max(shares) < 0.5:
 		c.Title = "With chunks of the best size, a small message waits " +
 			view.FromTo(results.FormatPercent(100*slices.Min(shares)),
 				results.FormatPercent(100*slices.Max(shares))) + " as long"
@@ -162,8 +163,7 @@ func waitChart(all rows) Chart {
 }
 
 // chunkShares returns how long small messages wait behind chunks of the best size, as a share of
-// the wait behind whole messages, in each panel but those in which noise hides it. Like the
-// sentences about waits, it compares within rounds.
+// the wait behind whole messages, in each panel but those in which noise hides it.
 func (r rows) chunkShares(panel func(stat.Row) string) (shares []float64, hidden bool) {
 	for _, name := range values(r, panel) {
 		own := withValue(r, panel, name)
@@ -174,10 +174,10 @@ func (r rows) chunkShares(panel func(stat.Row) string) (shares []float64, hidden
 		}
 		best := 0.0 // not known
 		for _, row := range chunked.all {
-			share := stat.PairedRatio(stat.MustMetric("due.p50"), row.Records, whole[0].Records)
-			isSure := share.Below(1) || !view.IsRough(share)
-			if isSure && (best == 0 || share.Median < best) {
-				best = share.Median
+			_, isRough := ratioOf("due.p50", row, whole[0])
+			share := row.Estimates["due.p50"].Median / whole[0].Estimates["due.p50"].Median
+			if !isRough && (best == 0 || share < best) {
+				best = share
 			}
 		}
 		if best > 0 {

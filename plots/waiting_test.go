@@ -119,7 +119,8 @@ func TestARoughGainIsNotTold(t *testing.T) {
 		set.Add(r)
 	}
 	c := chartOfName(t, set, "write-size")
-	const hidden = "Noise hides whether a larger pipe or smaller writes carry 1,000,000 B faster"
+	const hidden = "Too noisy to tell whether a larger pipe or smaller writes carry 1,000,000 B " +
+		"faster; more samples may tell more"
 	if c.Title != hidden {
 		t.Errorf("title %q, want %q", c.Title, hidden)
 	}
@@ -162,7 +163,8 @@ func TestAGainIsJudgedByItsRounds(t *testing.T) {
 		set.Add(r)
 	}
 	c := chartOfName(t, set, "write-size")
-	want := "Noise hides whether a larger pipe or smaller writes carry 1,000,000 B faster"
+	want := "Too noisy to tell whether a larger pipe or smaller writes carry 1,000,000 B " +
+		"faster; more samples may tell more"
 	if c.Title != want {
 		t.Errorf("title %q, want %q", c.Title, want)
 	}

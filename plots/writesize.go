@@ -121,8 +121,8 @@ func writeSizeChart(all rows) Chart {
 		Y:        Axis{Label: "goodput", Unit: Rate, FromZero: true},
 		Panels:   r.panels(l, metricPoint("goodput")),
 		Notes: []string{"whole: one write per message. A write that fills the pipe puts the two " +
-			"ends to sleep in turns, which costs most on two CPUs. Small writes cost more calls.",
-			mediansNote},
+			"ends to sleep in turns, which costs most on two CPUs. Small writes cost more calls. " +
+			"A gain in the title is the median of the gains within rounds.", mediansNote},
 	}
 	if framings := values(r, framingName); len(framings) == 1 {
 		c.addToSubtitle(framings[0])
@@ -197,15 +197,14 @@ func (r rows) writeSizeTitle(usual int, panel func(stat.Row) string) string {
 	case found != "":
 		return found
 	case noisy:
-		return "Noise hides whether a larger pipe or smaller writes carry " + size + " faster"
+		return "Too noisy to tell whether a larger pipe or smaller writes carry " + size +
+			" faster" + moreTell
 	}
 	return "Neither a larger pipe nor smaller writes carry " + size + " much faster"
 }
 
 // gainOf returns the goodput of row divided by that of base: whole messages through a pipe of the
-// usual capacity in the same panel and the same rounds, as the sentence about a larger pipe does.
-// isRough is true if the gain or one of the two points is rough. The N of the gain is 0 if it was
-// not measured.
+// usual capacity in the same panel. The N of the gain is 0 if it was not measured.
 func (r rows) gainOf(row stat.Row, usual int, panel func(stat.Row) string) (
 	gain stat.Estimate, base stat.Row, isRough bool,
 ) {
@@ -216,9 +215,6 @@ func (r rows) gainOf(row stat.Row, usual int, panel func(stat.Row) string) (
 		return stat.Estimate{}, stat.Row{}, false
 	}
 	base = whole.all[0]
-	gain = stat.PairedRatio(stat.MustMetric("goodput"), row.Records, base.Records)
-	for _, e := range []stat.Estimate{gain, row.Estimates["goodput"], base.Estimates["goodput"]} {
-		isRough = isRough || view.IsRough(e)
-	}
+	gain, isRough = ratioOf("goodput", row, base)
 	return gain, base, isRough
 }
