@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"runtime/debug"
 	"testing"
 	"time"
 
@@ -16,7 +17,8 @@ import (
 
 // Check tests whether f keeps the contract of [framers.Framing], [framers.Writer] and
 // [framers.Reader]. It sends messages of up to 70,000 bytes through memory, reads them in pieces of
-// many sizes, and lets reads and writes fail. It uses several Writers and Readers of f in turns,
+// many sizes, down to one byte, and lets reads and writes fail. If it takes seconds, the Reader
+// allocates memory, or copies what came, at every read. Check uses several Writers and Readers of f in turns,
 // not at the same time.
 //
 // A Writer may refuse a message with a [framers.PayloadError] or a [framers.TooLargeError] if
@@ -26,7 +28,7 @@ func Check(t testing.TB, f framers.Framing) {
 	if f.String() == "" {
 		t.Errorf("%T: String returned nothing; want the name of the framing", f)
 	}
-	if err := checkRoundTrip(f); err != nil {
+	if err := run(checkRoundTrip, f); err != nil {
 		t.Errorf("%s: %v", f, err)
 		return // the same fault would fail the other checks
 	}
@@ -38,9 +40,23 @@ func Check(t testing.TB, f framers.Framing) {
 		checkFailingWrites,
 		checkTwoStreams,
 	} {
-		if err := check(f); err != nil {
+		if err := run(check, f); err != nil {
 			t.Errorf("%s: %v", f, err)
 		}
+	}
+}
+
+// run returns the error of check, also if f panics.
+func run(check func(framers.Framing) error, f framers.Framing) (err error) {
+	defer recoverTo(&err)
+	return check(f)
+}
+
+// recoverTo makes a panic an error, and prints where it came from. Calls of it are deferred.
+func recoverTo(err *error) {
+	if p := recover(); p != nil {
+		debug.PrintStack()
+		*err = fmt.Errorf("it panicked: %v", p)
 	}
 }
 
@@ -123,8 +139,10 @@ func read(r framers.Reader) ([]byte, error) {
 	}
 	done := make(chan result, 1)
 	go func() {
-		msg, err := r.ReadMessage()
-		done <- result{msg, err}
+		var got result
+		defer func() { done <- got }()
+		defer recoverTo(&got.err)
+		got.msg, got.err = r.ReadMessage()
 	}()
 	select {
 	case got := <-done:

@@ -215,6 +215,17 @@ func TestWrongFramings(t *testing.T) {
 		{"shares memory", wrong{read: changing(func(msg []byte, err error) ([]byte, error) {
 			return shared[:copy(shared, msg)], err
 		})}, "a message changed when another Reader read; keep nothing of a stream in the Framing"},
+		{"panics inside a message", wrong{read: changing(
+			func(msg []byte, err error) ([]byte, error) {
+				if err == io.ErrUnexpectedEOF {
+					panic("half a length")
+				}
+				return msg, err
+			})}, "the stream ends after 1 of 135 bytes that were written for a message of 130 " +
+			`bytes: ReadMessage returned the error "it panicked: half a length"`},
+		{"panics when it writes", wrong{write: func(io.Writer, []byte) error {
+			panic("no room")
+		}}, "netstring: it panicked: no room"},
 	} {
 		seen := &spy{}
 		framerstest.Check(seen, c.f)

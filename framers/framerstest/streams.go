@@ -22,6 +22,7 @@ func messages(sizes ...int) [][]byte {
 func checkRoundTrip(f framers.Framing) error {
 	msgs := messages(1, 2, 3, 63, 64, 65, 99, 100, 101, 4095, 4096, 4097,
 		65_535, 65_536, 65_537, 61_439, 61_440, 61_441, 10)
+	var before []byte // the stream of the first destination
 	for _, wire := range []destination{&bytes.Buffer{}, &gatherer{}} {
 		sent, err := encode(f, wire, msgs)
 		if err != nil {
@@ -30,6 +31,10 @@ func checkRoundTrip(f framers.Framing) error {
 		if len(sent) == 0 {
 			return errors.New("WriteMessage refused every message of printable ASCII")
 		}
+		if bytes.Equal(wire.Bytes(), before) {
+			continue // a Reader would do the same again
+		}
+		before = wire.Bytes()
 		for _, cut := range pieces.Cuts {
 			r := f.NewReader(cut.Cut(bytes.NewReader(wire.Bytes())))
 			if err := expect(r, sent); err != nil {
