@@ -18,8 +18,8 @@ import (
 // Check tests whether f keeps the contract of [framers.Framing], [framers.Writer] and
 // [framers.Reader]. It sends messages of up to 70,000 bytes through memory, reads them in pieces of
 // many sizes, down to one byte, and lets reads and writes fail. If it takes seconds, the Reader
-// allocates memory, or copies what came, at every read. Check uses several Writers and Readers of f in turns,
-// not at the same time.
+// allocates memory, or copies what came, at every read. Check uses several Writers and Readers of f
+// in turns, not at the same time.
 //
 // A Writer may refuse a message with a [framers.PayloadError] or a [framers.TooLargeError] if
 // nothing of it was written. Check gives no options: a framing of your own need not heed any.

@@ -8,13 +8,15 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/pipebench/pipebench/scenarios/drive"
 	"github.com/pipebench/pipebench/scenarios/drive/drivetest"
 )
 
 // A verdict is a testing.TB that keeps what it is told instead of failing.
 type verdict struct {
 	testing.TB
-	said []string
+	said   []string
+	logged []string
 }
 
 func (v *verdict) Helper()                  {}
@@ -22,6 +24,11 @@ func (v *verdict) Context() context.Context { return context.Background() }
 func (v *verdict) Error(args ...any)        { v.said = append(v.said, fmt.Sprint(args...)) }
 func (v *verdict) Errorf(format string, args ...any) {
 	v.said = append(v.said, fmt.Sprintf(format, args...))
+}
+
+func (v *verdict) Log(args ...any) { v.logged = append(v.logged, fmt.Sprint(args...)) }
+func (v *verdict) Logf(format string, args ...any) {
+	v.logged = append(v.logged, fmt.Sprintf(format, args...))
 }
 
 func checked(job string, wants ...drivetest.Want) []string {
@@ -73,5 +80,36 @@ func TestCheckSaysHowAServerBreaksOnce(t *testing.T) {
 	}
 	if !strings.Contains(said, "limit>=1MiB: fails") {
 		t.Errorf("said %q", said)
+	}
+}
+
+// A tool is called only if it is named. The log says so, and what was sent.
+func TestCheckWithCallsATool(t *testing.T) {
+	t.Parallel()
+	env := append(os.Environ(), serverJob+"=shout 100000")
+	o := drive.Options{Command: []string{self()}, Env: env}
+	var unnamed, named verdict
+	drivetest.CheckWith(&unnamed, o, drivetest.Limit(200_000))
+	if len(unnamed.said) > 0 {
+		t.Errorf("without a tool: %q", unnamed.said)
+	}
+	logged := strings.Join(unnamed.logged, "\n")
+	for _, want := range []string{
+		"speaks mcp ", " in ndjson; sending method pipebench/unknown",
+		"no tool is called unasked: --tool shout", "no limit on a request up to 200,000 B",
+	} {
+		if !strings.Contains(logged, want) {
+			t.Errorf("logged\n%s\nwant %q in it", logged, want)
+		}
+	}
+	o.Tool = "shout"
+	drivetest.CheckWith(&named, o, drivetest.Limit(200_000))
+	said := strings.Join(named.said, "\n")
+	if !strings.Contains(said, "payload 100,000 B") {
+		t.Errorf("with a tool: %q", said)
+	}
+	logged = strings.Join(named.logged, "\n")
+	if !strings.Contains(logged, "sending tool shout") {
+		t.Errorf("logged %q", logged)
 	}
 }

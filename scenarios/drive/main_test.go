@@ -126,7 +126,8 @@ var servers = map[string]func(arg string) error{
 			}
 		})
 	},
-	"rows": rows,
+	"rows":  rows,
+	"shout": shout,
 	"misnumber": func(string) error { // answers a line above 2,000 bytes under another id
 		return each(func(line string) {
 			if len(line) > 2000 {
@@ -632,6 +633,24 @@ func rows(most string) error {
 			fmt.Println(strings.TrimSpace(answer[:min(len(answer), 60_000)]))
 		}
 	})
+}
+
+// shout serves a tool that answers in capitals, and ends at a text of more than most bytes.
+func shout(most string) error {
+	limit, err := strconv.Atoi(most)
+	if err != nil {
+		return err
+	}
+	const schema = `{"type":"object","properties":{"text":{"type":"string"}},"required":["text"]}`
+	type args struct{ Text string }
+	tool := mcpstdio.NewTool("shout", "answers in capitals", json.RawMessage(schema),
+		func(_ context.Context, in args) (string, error) {
+			if len(in.Text) > limit {
+				os.Exit(1)
+			}
+			return strings.ToUpper(in.Text), nil
+		})
+	return serve(mcpstdio.Options{Tools: []mcpstdio.Tool{tool}, Stderr: os.Stderr})
 }
 
 // sated answers lines of up to 5,000 bytes. Where a longer one begins, it makes a file of the name

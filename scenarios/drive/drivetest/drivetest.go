@@ -45,16 +45,30 @@ const checkTime = 5 * time.Minute // at most, for one Check
 // met after two minutes, as the server is given time for each answer. Without wants, messages
 // of each size from 1 KiB to 1 MiB must work. Check never starts cmd itself; it uses cmd's Path,
 // Args, Env and Dir.
+//
+// Check calls a tool of an MCP server only if the tool's name is "echo". Other servers only have to
+// refuse a method that they do not know. The log of the test says what was sent (go test -v), and
+// [CheckWith] can name a tool.
 func Check(t testing.TB, cmd *exec.Cmd, wants ...Want) {
 	t.Helper()
+	command := []string{cmd.Path} // exec has looked Args[0] up to get this Path
+	command = append(command, cmd.Args[min(1, len(cmd.Args)):]...)
+	CheckWith(t, drive.Options{Command: command, Env: cmd.Env, Dir: cmd.Dir}, wants...)
+}
+
+// CheckWith is [Check] with options: which tool to call, or what the server speaks. Flags that the
+// log names are fields of the options: --tool is Tool.
+func CheckWith(t testing.TB, o drive.Options, wants ...Want) {
+	t.Helper()
+	command := strings.Join(o.Command, " ")
 	p, asserts, err := plan(wants)
 	if err != nil {
-		t.Errorf("drive %s: %v", cmd, err)
+		t.Errorf("drive %s: %v", command, err)
 		return
 	}
-	set, err := run(t.Context(), cmd, p)
+	set, err := run(t, o, p)
 	if err != nil {
-		t.Errorf("drive %s: %v", cmd, err)
+		t.Errorf("drive %s: %v", command, err)
 		return
 	}
 	failed := len(wants) == 0
@@ -62,12 +76,12 @@ func Check(t testing.TB, cmd *exec.Cmd, wants ...Want) {
 		j := a.Evaluate(set)
 		if j.Outcome != assert.Holds {
 			failed = true
-			t.Errorf("%s: %s: %s: %s", cmd, a.Text, j.Outcome, j.Why)
+			t.Errorf("%s: %s: %s: %s", command, a.Text, j.Outcome, j.Why)
 		}
 	}
 	if failed { // a failed want alone does not say how the server breaks
 		for _, text := range failures(set.Targets) {
-			t.Errorf("%s: %s", cmd, text)
+			t.Errorf("%s: %s", command, text)
 		}
 	}
 }
@@ -124,27 +138,30 @@ func plan(wants []Want) (drive.Plan, []assert.Condition, error) {
 	return p, asserts, nil
 }
 
-// run drives the server that cmd would start.
-func run(ctx context.Context, cmd *exec.Cmd, p drive.Plan) (*results.Set, error) {
+// run drives the server. It logs what is sent, and what works.
+func run(t testing.TB, o drive.Options, p drive.Plan) (*results.Set, error) {
+	t.Helper()
 	late := fmt.Errorf("not done after %s", checkTime)
-	ctx, cancel := context.WithTimeoutCause(ctx, checkTime, late)
+	ctx, cancel := context.WithTimeoutCause(t.Context(), checkTime, late)
 	defer cancel()
-	command := []string{cmd.Path} // exec has looked Args[0] up to get this Path
-	command = append(command, cmd.Args[min(1, len(cmd.Args)):]...)
-	o := drive.Options{Command: command, Env: cmd.Env, Dir: cmd.Dir, Run: "check"}
+	o.Run = "check"
 	d, err := drive.Open(ctx, o)
 	if err != nil {
 		return nil, err
 	}
 	defer d.Close()
+	t.Logf("%s speaks %s in %s; sending %s",
+		strings.Join(o.Command, " "), d.Protocol(), d.Framing(), d.Request())
 	set := new(results.Set)
 	err = d.Drive(ctx, p, func(l results.Line) error {
-		if t, ok := l.(results.Target); ok {
-			t.Evidence.Server.SmallReplies = false // Limit is about replies only where they come
-			l = t
-		}
 		set.Add(l)
 		return nil
 	})
+	for _, r := range set.Targets {
+		if r.Served() {
+			t.Log(view.TargetLine(r))
+		}
+		r.Evidence.Server.SmallReplies = false // Limit is about replies only where they come
+	}
 	return set, err
 }

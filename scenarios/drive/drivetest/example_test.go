@@ -4,6 +4,7 @@ import (
 	"os/exec"
 	"testing"
 
+	"github.com/pipebench/pipebench/scenarios/drive"
 	"github.com/pipebench/pipebench/scenarios/drive/drivetest"
 )
 
@@ -25,4 +26,10 @@ func ExampleAssert() {
 // Without conditions the server has to work at every size from 1 KiB to 1 MiB.
 func ExampleCheck_alone() {
 	drivetest.Check(t, exec.Command("./my-server"))
+}
+
+// A tool of another name than "echo" is called only if the options name it.
+func ExampleCheckWith() {
+	o := drive.Options{Command: []string{"./my-server"}, Tool: "summarise"}
+	drivetest.CheckWith(t, o, drivetest.Limit(200_000))
 }
