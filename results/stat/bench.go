@@ -39,9 +39,6 @@ func readBench(name string, r io.Reader) (Dataset, error) {
 		s := &list[i]
 		s.Metric = benchMetric(s.Metric.Name, Better(units.GetBetter(s.Metric.Name)))
 		s.Figure = Median(s.Values)
-	}
-	for i := range list {
-		s := &list[i]
 		isTime := func(o Series) bool {
 			return o.pkg == s.pkg && o.Name == s.Name && o.Machine == s.Machine &&
 				o.Metric.Name == "ns/op"

@@ -11,7 +11,7 @@ import (
 )
 
 // A Metric is a figure that can be computed from a sample. Its name is the same in assertions,
-// comparisons, CSV columns and JSON.
+// comparisons, CSV columns and JSON. [Metrics] explains each.
 type Metric struct {
 	Name   string // "goodput"
 	Unit   string // unit of its values: "B/s", "ns", "%", "B", "" for a count
@@ -77,10 +77,7 @@ func (m Metric) Value(s results.Sample) (float64, bool) {
 	if n == nil {
 		return 0, false
 	}
-	scale := m.scale
-	if scale == 0 {
-		scale = 1
-	}
+	scale := cmp.Or(m.scale, 1)
 	if m.per == nil {
 		return float64(*n) * scale, true
 	}
@@ -143,7 +140,7 @@ var metrics = []Metric{
 	{Name: "short", Better: Lower, Counter: true, count: short, per: messages},
 	{Name: "eagain", Better: Lower, Counter: true, count: eagain, per: messages},
 	{Name: "waits", Better: Lower, Counter: true, count: waits, per: messages},
-	{Name: "waiting", Unit: "%", Better: Lower, // the share of time that the writer waited
+	{Name: "waiting", Unit: "%", Better: Lower,
 		count: func(s *results.Sample) *int64 { return s.Writer.WaitNS }, scale: 100, per: elapsed},
 	{Name: "lost", Unit: "B", Better: Lower, Counter: true,
 		count: ofPart(closed, func(l results.Closed) int64 { return l.LostBytes })},
@@ -151,7 +148,7 @@ var metrics = []Metric{
 		count: ofPart(closed, func(l results.Closed) int64 { return l.ToldNS })},
 	{Name: "switches", Better: Lower, Counter: true, count: switches, per: messages},
 	{Name: "peak", Unit: "B", Better: Lower, count: peak},
-	{Name: "late", Unit: "%", Better: Lower, // the share of messages that were due
+	{Name: "late", Unit: "%", Better: Lower,
 		count: ofPart(load, func(l results.Load) int64 { return l.Late + l.Unsent }), scale: 100,
 		per: ofPart(load, func(l results.Load) int64 { return l.Due })},
 }
@@ -259,9 +256,18 @@ var allMetrics = sync.OnceValue(func() []Metric {
 	return all
 })
 
-// Metrics lists every metric. The percentiles come last: "p50" to "max" of the latency that a user
-// feels (see [Row.PrimaryLatency]), and the same for each key of [results.Sample.Latency], such as
-// "service.p99".
+// Metrics lists every metric. Times are in ns, and memory is in bytes:
+//
+//	goodput, rate          payload bytes per second, messages per second
+//	time, cpu-time, cpu    time per message, CPU time per message, CPU time per MiB of payload
+//	overhead, wire         bytes beyond the payload, in % of it; bytes on the pipe per message
+//	calls                  reads and writes per message; also writer-calls and reader-calls
+//	short, eagain, waits   partial writes, refused calls, and waits outside of calls, per message
+//	allocs, switches       memory allocations, and context switches, per message
+//	waiting, late          share of time that the writer waits, of due messages not sent in time
+//	lost, told             if the reader leaves: bytes unread, time until the writer learns of it
+//	peak                   peak memory of the end that has more
+//	p50 to p99.9, max      latency by Row.PrimaryLatency; of one kind: service.p99 and so on
 func Metrics() []Metric { return slices.Clone(allMetrics()) }
 
 var metricsByName = sync.OnceValue(func() map[string]Metric {
@@ -276,8 +282,7 @@ var metricsByName = sync.OnceValue(func() map[string]Metric {
 func MetricNames() []string {
 	var known []string
 	for _, m := range allMetrics() {
-		perKey := m.IsPercentile() && m.key != ""
-		if !perKey {
+		if m.key == "" {
 			known = append(known, m.Name)
 		}
 	}

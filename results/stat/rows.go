@@ -64,8 +64,6 @@ func Rows(s *results.Set) []Row {
 	rows := gatherRows(s)
 	for i := range rows {
 		rows[i].addFigures()
-	}
-	for i := range rows {
 		rows[i].compareWithRaw(rows)
 	}
 	sortRows(rows)

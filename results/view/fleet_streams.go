@@ -204,7 +204,7 @@ func groupValue(members []stat.Member, cell results.Cell) Value {
 	case len(all) == 1 && isRaw:
 		return figureValue(all[0].Median, RoughText(metric.Name, all[0].Estimate))
 	case len(all) == 1:
-		return figureValue(all[0].Median, ratioText(&all[0].Estimate))
+		return figureValue(all[0].Median, RatioText(&all[0].Estimate))
 	case len(known) == 0:
 		return Value{}
 	}

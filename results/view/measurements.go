@@ -90,7 +90,7 @@ func figuresOf(r stat.Row) []figure {
 	}
 	return []figure{
 		{"GB/s", goodput},
-		{"vs raw", ratioText(r.ToRaw)},
+		{"vs raw", RatioText(r.ToRaw)},
 		{"time/msg", time},
 		{"p50", percentileText(r, "p50")},
 		{"p99", percentileText(r, "p99")},
@@ -176,8 +176,8 @@ func refusalText(r stat.Row, metric string) string {
 	return markRough(countText(e.Median), e)
 }
 
-// ratioText writes a ratio with its interval: "0.94 ± 2%".
-func ratioText(e *stat.Estimate) string {
+// RatioText writes a ratio such as [stat.Row.ToRaw] with its interval, as tables do: "0.94 ± 2%".
+func RatioText(e *stat.Estimate) string {
 	if e == nil {
 		return ""
 	}

@@ -130,7 +130,7 @@ func TestRoughFiguresAreMarkedAlike(t *testing.T) {
 		{&stat.Interval{Lo: 8, Hi: 12}, "10.00 ±20%"},
 	} {
 		e := stat.Estimate{Median: 10, Interval: tt.interval, N: 6}
-		if got := ratioText(&e); got != tt.want {
+		if got := RatioText(&e); got != tt.want {
 			t.Errorf("%+v: got %s, want %s", tt.interval, got, tt.want)
 		}
 	}
