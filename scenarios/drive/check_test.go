@@ -58,6 +58,7 @@ func TestCheckFailsAServerThatDoesNotDoWhatIsWanted(t *testing.T) {
 			"p50<1ns@1KiB: fails"},
 		{"no assertion", "mcp", []drivetest.Want{drivetest.Assert("fast")}, "want METRIC"},
 		{"no server", "exit abc", []drivetest.Want{drivetest.Limit(1000)}, "code 3"},
+		{"what to look at first", "exit abc", nil, "it ended before it could be loaded: does it"},
 		{"every size has to work", "mcp exit0@2000", nil, "exited silently"},
 		{"its last words", "trace", nil, "the buffer exceeds 5000 bytes"},
 	} {

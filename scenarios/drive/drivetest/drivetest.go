@@ -9,6 +9,7 @@ package drivetest
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os/exec"
 	"slices"
@@ -57,7 +58,7 @@ func Check(t testing.TB, cmd *exec.Cmd, wants ...Want) {
 }
 
 // CheckWith is [Check] with options: which tool to call, or what the server speaks. Flags that the
-// log names are fields of the options: --tool is Tool.
+// log or a failure names are fields of the options: --tool is Tool.
 func CheckWith(t testing.TB, o drive.Options, wants ...Want) {
 	t.Helper()
 	command := strings.Join(o.Command, " ")
@@ -146,6 +147,9 @@ func run(t testing.TB, o drive.Options, p drive.Plan) (*results.Set, error) {
 	defer cancel()
 	o.Run = "check"
 	d, err := drive.Open(ctx, o)
+	if handshake, ok := errors.AsType[*drive.HandshakeError](err); ok {
+		err = fmt.Errorf("%w\n%s", err, handshake.Advice())
+	}
 	if err != nil {
 		return nil, err
 	}
