@@ -166,7 +166,7 @@ func (m Metric) is(name string) bool {
 // BenchUnit returns the unit of the change's metric in Go benchmark text, and the factor that
 // converts the change's values to this unit.
 func (c Change) BenchUnit() (unit string, scale float64) {
-	if u, known := benchtext.MetricUnit(c.Metric); known {
+	if u, known := benchtext.MetricUnit(c.Metric); known && c.Unit != unitRelative {
 		return u.Name, u.Scale
 	}
 	switch {

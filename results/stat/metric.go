@@ -270,14 +270,6 @@ var allMetrics = sync.OnceValue(func() []Metric {
 //	p50 to p99.9, max      latency by Row.PrimaryLatency; of one kind: service.p99 and so on
 func Metrics() []Metric { return slices.Clone(allMetrics()) }
 
-var metricsByName = sync.OnceValue(func() map[string]Metric {
-	byName := map[string]Metric{}
-	for _, m := range append(Metrics(), verdictMetric, limitMetric) {
-		byName[m.Name] = m
-	}
-	return byName
-})
-
 // MetricNames lists the names of all metrics but the percentiles by key.
 func MetricNames() []string {
 	var known []string
@@ -291,8 +283,11 @@ func MetricNames() []string {
 
 // MetricByName finds a metric by its name. Its error lists the known names.
 func MetricByName(name string) (Metric, error) {
-	if m, ok := metricsByName()[name]; ok {
-		return m, nil
+	for _, list := range [][]Metric{allMetrics(), {verdictMetric, limitMetric}} {
+		i := slices.IndexFunc(list, func(m Metric) bool { return m.Name == name })
+		if i >= 0 {
+			return list[i], nil
+		}
 	}
 	all := strings.Join(MetricNames(), ", ")
 	return Metric{}, fmt.Errorf("metric %q is not known; known are %s", name, all)

@@ -21,6 +21,8 @@ var toRaw = Metric{Name: "to-raw", Better: Lower}
 // relativeMetrics are the metrics whose ratio to raw may be asked for.
 var relativeMetrics = []string{"goodput", "rate", "time", "cpu-time"}
 
+const unitRelative = "× raw" // of relativeMetrics in a comparison
+
 // runSpread is the standard deviation, between runs, of the logarithm of a ratio to raw. With this
 // value, no verdict on 2,124 figures from nine runs of one build was false.
 const runSpread = 0.005
@@ -118,6 +120,7 @@ func (c *Comparison) compareCells(before, after *results.Set, o CompareOptions) 
 		if slices.Contains(relativeMetrics, name) {
 			k.metric = MustMetric(name)
 			k.shown = k.metric
+			k.shown.Unit = unitRelative
 		}
 	}
 	if len(k.old) == 0 || len(k.new) == 0 {
@@ -294,6 +297,7 @@ func (k *cellComparer) compareFramings() {
 			Name:     name,
 			Cell:     &whole,
 			Metric:   k.shown.Name,
+			Unit:     k.shown.Unit,
 			Before:   series,
 			After:    series,
 			worst:    math.Inf(1),

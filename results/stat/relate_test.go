@@ -232,6 +232,12 @@ func TestTheClockStandsInForCPUTime(t *testing.T) {
 		if ch.Established() && (ch.Verdict != Slower || *ch.Ratio > 0.9) {
 			t.Errorf("%s: %q, %v", ch.Name, ch.Verdict, *ch.Ratio)
 		}
+		unit, scale := ch.BenchUnit()
+		shown := ch.Before.Metric.Format(0.856) // a ratio to raw, not 0.856 B/s
+		if shown != "0.856 × raw" || ch.Unit != "× raw" || unit != "goodput/op" || scale != 1 {
+			t.Errorf("%s: %s, unit %q, in benchmark text %q × %v",
+				ch.Name, shown, ch.Unit, unit, scale)
+		}
 	}
 }
 
