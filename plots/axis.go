@@ -17,8 +17,8 @@ import (
 type Axis struct {
 	Label    string
 	Places   []string // nil for an axis of values
-	Unit     string   // one of the units below, or any other
-	Log      bool     // a logarithmic axis, with a position for zero, too
+	Unit     string   // such as [Rate], or any other
+	Log      bool     // a logarithmic axis; all that is not above zero has one position
 	FromZero bool     // a linear axis that begins at zero
 }
 
