@@ -12,15 +12,16 @@ import (
 // FleetCharts compares machines by the goodput of each framing relative to raw bytes, which have no
 // framing. There is a chart only if at least two machines measured framings and raw bytes.
 func FleetCharts(members []stat.Member) []Chart {
-	marked := stat.MarkRawAlone(members)
-	all := view.FleetStreams(marked)
-	members = measuring(marked, all)
+	everyone := members
+	all := view.FleetStreams(everyone)
+	members = measuring(everyone, all)
 	if len(members) < 2 {
 		return nil
 	}
 	few := len(members) <= view.FewMachines
 	if !few {
-		members = stat.WithoutOutliers(members)
+		outliers, _ := stat.FleetOutliers(members)
+		members = stat.WithoutOutliers(members, outliers)
 	}
 	var sizes []int
 	for _, cell := range all {
@@ -59,7 +60,7 @@ func FleetCharts(members []stat.Member) []Chart {
 		return slices.ContainsFunc(m.Figures, func(f stat.Figure) bool { return f.RawAlone > 0 })
 	}
 	switch {
-	case few && slices.ContainsFunc(marked, isRawAlone):
+	case few && slices.ContainsFunc(everyone, isRawAlone):
 		c.Notes = append(c.Notes, "Where raw alone is slower or faster than on other machines, "+
 			"nothing is drawn.")
 	case !few:
@@ -149,10 +150,11 @@ func medianMachine(members []stat.Member, cells []results.Cell, sizes []int) []S
 			i = len(lines)
 			lines = append(lines, Series{Name: name})
 		}
-		median, least, most, n := view.FleetFigure(members, cell)
-		if n > 0 {
+		figure := view.FleetFigure(members, cell)
+		if figure.N > 0 {
 			lines[i].Points = append(lines[i].Points, Point{
-				X: slices.Index(sizes, cell.Size), Y: median, Low: least, High: most, Samples: n,
+				X: slices.Index(sizes, cell.Size), Y: figure.Median, Low: figure.P10,
+				High: figure.P90, Samples: figure.N,
 			})
 		}
 	}

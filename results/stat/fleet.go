@@ -3,6 +3,7 @@ package stat
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -23,26 +24,12 @@ type Fleet struct {
 type fleetRun struct {
 	environment results.Environment
 	samples     map[int][]observation // by index in Fleet.cells
-	answers     []Answer
+	answers     []results.Finding     // see Member
 	troubles    []Trouble
 	doubtful    []results.Cell // see Member
 	cells       int            // number of records, whether the fleet keeps their samples or not
 	messages    int
 }
-
-// An Answer is the verdict on something that was tested. It is made from a finding, without the
-// evidence, or from the records about a server.
-type Answer struct {
-	ID, About   string // About is the command that was tested
-	Title       string // of a claim what is claimed, of a failure what goes wrong; else ""
-	Verdict     results.Verdict
-	Class, Unit string
-	Value       any    // a number, a text or a bool
-	Found       string // only for findings about the machine, and for failures
-}
-
-// Area returns the first part of the answer's ID.
-func (a Answer) Area() string { return results.Finding{ID: a.ID}.Area() }
 
 // AreaServer begins the ID of an answer about a server that the command pipebench drive put under
 // load.
@@ -164,12 +151,14 @@ func WithoutAdvice(warning string) string {
 }
 
 func (f *Fleet) addFinding(run *fleetRun, found results.Finding) {
-	a := Answer{
+	a := results.Finding{
 		ID:      f.once(found.ID),
-		About:   f.once(strings.Join(found.About, " ")),
 		Verdict: results.Verdict(f.once(string(found.Verdict))),
 		Class:   f.once(found.Class),
 		Unit:    f.once(found.Unit),
+	}
+	if len(found.About) > 0 {
+		a.About = []string{f.once(strings.Join(found.About, " "))}
 	}
 	switch v := found.Value.(type) {
 	case nil, bool, float64:
@@ -188,7 +177,7 @@ func (f *Fleet) addFinding(run *fleetRun, found results.Finding) {
 
 // tellsMore reports whether the first of two answers about a server tells more. An answer with a
 // limit tells more than one without, and a smaller limit tells more than a larger one.
-func tellsMore(a, other Answer) bool {
+func tellsMore(a, other results.Finding) bool {
 	limit, known := a.Value.(float64)
 	otherLimit, otherKnown := other.Value.(float64)
 	switch {
@@ -206,7 +195,7 @@ func (f *Fleet) addTarget(run *fleetRun, t results.Target) {
 	if t.Evidence.Traffic != nil {
 		return // how a recorded server ended belongs to the recording
 	}
-	a := Answer{
+	a := results.Finding{
 		ID:      AreaServer + "/" + f.once(strings.Join(t.Command, " ")),
 		Verdict: results.Verdict(t.Verdict),
 	}
@@ -234,8 +223,8 @@ type Member struct {
 	Runs     []results.Environment // the run with the most cells comes first
 	Cells    int                   // number of records of cells in all runs
 	Figures  []Figure
-	Answers  []Answer // the newest for each ID and command
-	Earlier  []Answer // those that newer ones replace
+	Answers  []results.Finding // the newest for each ID and command, without the evidence
+	Earlier  []results.Finding // those that newer ones replace
 	Troubles []Trouble
 	Doubtful []results.Cell // of raw: with samples in two clusters
 	Messages int
@@ -252,7 +241,7 @@ type Figure struct {
 	ToRaw Estimate // its N is 0 for raw itself, and if raw was not measured
 
 	// RawAlone is how many times the figure of raw is the usual one, where framings are as fast as
-	// usual. It is 0 elsewhere. [MarkRawAlone] sets it.
+	// usual. It is 0 elsewhere. Ratios to such a raw say nothing about a framing.
 	RawAlone float64
 }
 
@@ -281,6 +270,7 @@ func (f *Fleet) Members() []Member {
 	for i, e := range runs {
 		members[i].Name = names[e.Node()]
 	}
+	markRawAlone(members)
 	return members
 }
 
@@ -303,7 +293,10 @@ func (f *Fleet) member(runs []*fleetRun, order []int) Member {
 	})
 	var m Member
 	type answerID struct{ id, about string }
-	answers := make(map[answerID]Answer)
+	idOf := func(a results.Finding) answerID {
+		return answerID{a.ID, strings.Join(a.About, " ")}
+	}
+	answers := make(map[answerID]results.Finding)
 	samples := make(map[int][]observation)
 	for _, run := range runs {
 		m.Cells += run.cells
@@ -311,11 +304,10 @@ func (f *Fleet) member(runs []*fleetRun, order []int) Member {
 		m.Troubles = append(m.Troubles, run.troubles...)
 		m.Doubtful = append(m.Doubtful, run.doubtful...)
 		for _, a := range run.answers {
-			id := answerID{a.ID, a.About}
-			if old, known := answers[id]; known {
+			if old, known := answers[idOf(a)]; known {
 				m.Earlier = append(m.Earlier, old)
 			}
-			answers[id] = a
+			answers[idOf(a)] = a
 		}
 		for cell, own := range run.samples {
 			samples[cell] = append(samples[cell], own...)
@@ -330,11 +322,8 @@ func (f *Fleet) member(runs []*fleetRun, order []int) Member {
 	})
 	slices.SortFunc(m.Doubtful, compareCells)
 	m.Doubtful = slices.Compact(m.Doubtful)
-	for _, a := range answers {
-		m.Answers = append(m.Answers, a)
-	}
-	slices.SortFunc(m.Answers, func(a, b Answer) int {
-		return cmp.Or(cmp.Compare(a.ID, b.ID), cmp.Compare(a.About, b.About))
+	m.Answers = slices.SortedFunc(maps.Values(answers), func(a, b results.Finding) int {
+		return cmp.Or(cmp.Compare(a.ID, b.ID), slices.Compare(a.About, b.About))
 	})
 	for _, cell := range order {
 		if len(samples[cell]) > 0 {

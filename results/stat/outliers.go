@@ -83,12 +83,9 @@ func FleetOutliers(members []Member) (found []Outlier, compared int) {
 		found = append(found, odd...)
 		compared += n
 	}
-	slices.SortStableFunc(found, func(a, b Outlier) int {
-		return cmp.Compare(distance(b.Figures), distance(a.Figures))
-	})
-	rank := make(map[int]int) // of members, the furthest highest
-	for i, o := range found {
-		rank[o.Member] = max(rank[o.Member], len(found)-i)
+	furthest := make(map[int]float64) // by member
+	for _, o := range found {
+		furthest[o.Member] = max(furthest[o.Member], distance(o.Figures))
 	}
 	isFraming := func(o Outlier) int {
 		if o.Cell.Framing == results.FramingRaw {
@@ -96,17 +93,19 @@ func FleetOutliers(members []Member) (found []Outlier, compared int) {
 		}
 		return 1
 	}
-	slices.SortStableFunc(found, func(a, b Outlier) int {
-		return cmp.Or(rank[b.Member]-rank[a.Member], isFraming(a)-isFraming(b))
+	slices.SortFunc(found, func(a, b Outlier) int {
+		return cmp.Or(cmp.Compare(furthest[b.Member], furthest[a.Member]),
+			cmp.Compare(a.Member, b.Member), isFraming(a)-isFraming(b),
+			cmp.Compare(distance(b.Figures), distance(a.Figures)),
+			cmp.Compare(a.Cell.Framing, b.Cell.Framing))
 	})
 	return found, compared
 }
 
 // WithoutOutliers returns the members without the figures of those framings by which they stand
-// out.
-func WithoutOutliers(members []Member) []Member {
+// out, as [FleetOutliers] found them.
+func WithoutOutliers(members []Member, found []Outlier) []Member {
 	usual := slices.Clone(members)
-	found, _ := FleetOutliers(members)
 	for _, o := range found {
 		m := &usual[o.Member]
 		m.Figures = slices.DeleteFunc(slices.Clone(m.Figures), func(f Figure) bool {

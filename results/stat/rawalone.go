@@ -8,17 +8,14 @@ import (
 	"github.com/pipebench/pipebench/results"
 )
 
-// MarkRawAlone returns the members with RawAlone set in their figures: there raw is slower or
-// faster than on other machines, and most framings are not. Ratios to such a raw say nothing about
-// a framing.
-func MarkRawAlone(members []Member) []Member {
-	marked := slices.Clone(members)
+// markRawAlone sets RawAlone in the figures of members on which raw is slower or faster than on
+// other machines, and most framings are not.
+func markRawAlone(members []Member) {
 	streams := make(map[results.Cell][]figuresOf)
-	for i, m := range marked {
-		marked[i].Figures = slices.Clone(m.Figures)
+	for _, m := range members {
 		own := make(map[results.Cell]figuresOf)
 		for at := range m.Figures {
-			f := &marked[i].Figures[at]
+			f := &m.Figures[at]
 			stream := f.Cell
 			stream.Framing = ""
 			if own[stream] == nil {
@@ -37,7 +34,6 @@ func MarkRawAlone(members []Member) []Member {
 	for _, machines := range streams {
 		markStream(machines)
 	}
-	return marked
 }
 
 // figuresOf has the clear figures of one machine by framing. All else is the same.

@@ -18,9 +18,9 @@ func FleetSections(members []stat.Member, problems []results.Problem) []Section 
 	if isEmptyFleet(members) {
 		return nil
 	}
-	members = stat.MarkRawAlone(members)
-	differences, title, isCertain := differenceSections(members)
-	attention, toLookAt := attentionSection(members)
+	outliers, compared := stat.FleetOutliers(members)
+	differences, title, isCertain := differenceSections(members, outliers)
+	attention, toLookAt := attentionSection(members, outliers, compared)
 	answers := answerSections(members)
 	differ := answerDifference(answers)
 	if !isCertain {
@@ -156,7 +156,8 @@ const FewMachines = 7
 // differenceSections compare the speed of framings with that of raw bytes, on each machine or, if
 // there are many, on groups of machines. The title says what differs most, or that nothing does; it
 // is "" if noise hides that. isCertain is true if something surely differs.
-func differenceSections(members []stat.Member) (all []Section, title string, isCertain bool) {
+func differenceSections(members []stat.Member, outliers []stat.Outlier) (all []Section,
+	title string, isCertain bool) {
 	main, isMeasured := mainStream(members)
 	if !isMeasured {
 		return nil, "", false
@@ -164,7 +165,7 @@ func differenceSections(members []stat.Member) (all []Section, title string, isC
 	measured := main.measured(members)
 	out := Section{ID: "differences", Title: "Which machines differ, and in what"}
 	if len(measured) > FewMachines {
-		isCertain = out.addGroups(measured, main)
+		isCertain = out.addGroups(main.measured(stat.WithoutOutliers(members, outliers)), main)
 	} else {
 		isCertain = out.addMachines(measured, main)
 	}
@@ -176,9 +177,10 @@ func differenceSections(members []stat.Member) (all []Section, title string, isC
 	return []Section{out}, title, isCertain
 }
 
-// addGroups compares many machines. It reports whether something surely differs.
+// addGroups compares many machines that do not stand out. It reports whether something surely
+// differs.
 func (s *Section) addGroups(members []stat.Member, v fleetStream) bool {
-	groups, found, sure, perhaps := groupsOf(stat.WithoutOutliers(members))
+	groups, found, sure, perhaps := groupsOf(members)
 	s.Lead = slices.Concat(sure, perhaps)
 	s.Tables = []Table{differenceTable(found), v.table("machines", groups)}
 	s.Notes = []string{fmt.Sprintf("For a group of machines: the median of raw's goodput, and of "+
@@ -192,7 +194,7 @@ func (s *Section) addMachines(members []stat.Member, v fleetStream) bool {
 	found := slices.Concat(differencesBetween(members, rawAloneOn(members), rawAlone),
 		differencesBetween(members, eachPlace(members), everything))
 	s.Lead = speedSentences(found)
-	isOfFraming := func(d difference) bool { return d.what == "" }
+	isOfFraming := func(d difference) bool { return d.about == aFraming }
 	compared := clearMeasurements(members)
 	if compared > 0 && !slices.ContainsFunc(found, isOfFraming) {
 		text := "No framing's share of raw's speed differs by a tenth beyond the noise in " +
@@ -202,9 +204,9 @@ func (s *Section) addMachines(members []stat.Member, v fleetStream) bool {
 		}
 		s.Lead = append(s.Lead, text+".")
 	}
-	var each []group
+	var each []Group
 	for _, m := range members {
-		each = append(each, group{m.Name, []stat.Member{m}})
+		each = append(each, Group{m.Name, []stat.Member{m}})
 	}
 	s.Tables = []Table{differenceTable(found), v.table("machine", each)}
 	s.Notes = nonEmpty([]string{RoughNote(s.Tables)})

@@ -47,7 +47,7 @@ func answerSection(members []stat.Member, area, title string,
 	wanted func(results.Finding) bool) []Section {
 	var machines []probedMachine // those that have such findings
 	for _, m := range members {
-		own := foundIn(m, area)
+		own := foundIn(m.Answers, area)
 		if wanted != nil {
 			own = selected(own, wanted)
 		}
@@ -153,24 +153,9 @@ func agreementText(title string, questions []string, columns []column, disputed 
 	return fmt.Sprintf("%s: %d of %s differ between %s.", title, len(disputed), answers, where)
 }
 
-// foundIn returns the findings of one machine in an area. Only some fields of these findings are
-// set.
-func foundIn(m stat.Member, area string) []results.Finding {
-	var out []results.Finding
-	for _, a := range m.Answers {
-		if a.Area() != area {
-			continue
-		}
-		f := results.Finding{
-			ID: a.ID, Title: a.Title, Verdict: a.Verdict, Class: a.Class, Value: a.Value,
-			Unit: a.Unit,
-		}
-		if a.About != "" {
-			f.About = []string{a.About}
-		}
-		out = append(out, f)
-	}
-	return out
+// foundIn returns the findings in an area.
+func foundIn(answers []results.Finding, area string) []results.Finding {
+	return selected(answers, func(f results.Finding) bool { return f.Area() == area })
 }
 
 // verdictColumns returns a question for each finding with a different name, and a column for each

@@ -13,12 +13,12 @@ import (
 func TestAKindThatIsNotThereIsNoDifference(t *testing.T) {
 	const kib = 1 << 10
 	linux, windows := answeringMember("lab", 64*kib), answeringMember("wine", 64*kib)
-	missing := stat.Answer{ID: "rule/named/kind", Value: "unsupported",
+	missing := results.Finding{ID: "rule/named/kind", Value: "unsupported",
 		Verdict: results.Unsupported}
 	linux.Answers = append(linux.Answers, missing)
 	windows.Answers = append(windows.Answers,
-		stat.Answer{ID: "rule/named/capacity/stated", Value: 4096.0, Unit: "B"},
-		stat.Answer{ID: "rule/named/full/write", Value: "EAGAIN"})
+		results.Finding{ID: "rule/named/capacity/stated", Value: 4096.0, Unit: "B"},
+		results.Finding{ID: "rule/named/full/write", Value: "EAGAIN"})
 	sections := FleetSections([]stat.Member{linux, windows}, nil)
 	const want = "What other kinds of pipe do: 1 answer, alike on 2 machines."
 	if lead := sections[0].Lead; lead[len(lead)-1] != want {
@@ -35,12 +35,12 @@ func TestOnlyAlikeAnswersStandUnderAlike(t *testing.T) {
 	asked := func(name string, slot float64) stat.Member {
 		m := answeringMember(name, 4096)
 		m.Answers = append(m.Answers,
-			stat.Answer{ID: "rule/pty/slot", Value: slot, Unit: "B"},
-			stat.Answer{ID: "rule/socketpair/broken/after-0/notice", Value: 1e6, Unit: "ns"})
+			results.Finding{ID: "rule/pty/slot", Value: slot, Unit: "B"},
+			results.Finding{ID: "rule/socketpair/broken/after-0/notice", Value: 1e6, Unit: "ns"})
 		return m
 	}
 	alone := asked("b", 220)
-	alone.Answers = append(alone.Answers, stat.Answer{ID: "rule/fifo/slot", Value: 1.0, Unit: "B"})
+	alone.Answers = append(alone.Answers, results.Finding{ID: "rule/fifo/slot", Value: 1.0, Unit: "B"})
 	sections := FleetSections([]stat.Member{asked("a", 1), alone}, nil)
 	lead := sections[0].Lead
 	const want = "What other kinds of pipe do: 1 answer, alike on 2 machines."
@@ -63,7 +63,7 @@ func TestClaimsOfAFleetStandInWords(t *testing.T) {
 	claim := func(name string, v results.Verdict) stat.Member {
 		return stat.Member{
 			Name: name, Runs: []results.Environment{{OS: "linux"}},
-			Answers: []stat.Answer{{ID: "claim/000-x", Title: "pipes leak", Verdict: v}},
+			Answers: []results.Finding{{ID: "claim/000-x", Title: "pipes leak", Verdict: v}},
 		}
 	}
 	sections := FleetSections([]stat.Member{

@@ -12,8 +12,8 @@ import (
 // groupsOf returns a group of all machines, then groups by each property, such as the processor, on
 // which the speed of a framing depends. The differences say how, in sentences as well. Those in
 // perhaps may be chance.
-func groupsOf(members []stat.Member) (all []group, found []difference, sure, perhaps []string) {
-	all = []group{{"all", members}}
+func groupsOf(members []stat.Member) (all []Group, found []difference, sure, perhaps []string) {
+	all = []Group{{"all", members}}
 	found = differencesBetween(members, rawAloneOn(members), rawAlone)
 	sure = speedSentences(found)
 	alone := found
@@ -33,7 +33,7 @@ func groupsOf(members []stat.Member) (all []group, found []difference, sure, per
 			continue
 		}
 		for _, alike := range g.groups[:min(len(g.groups), mostGroups)] {
-			all = append(all, group{g.phrase(alike[0]), alike})
+			all = append(all, Group{g.phrase(alike[0]), alike})
 		}
 	}
 	return all, found, sure, perhaps
@@ -93,16 +93,14 @@ func (g grouping) differences(members []stat.Member, isCertain bool) []differenc
 		var figures [][]float64
 		var places []place
 		for _, own := range g.groups {
-			own = selected(own, func(m stat.Member) bool { return !isRawAlone(m, cell) })
-			median, least, most, n := FleetFigure(own, cell)
-			if n > 0 {
-				known, _ := standings(own, cell)
+			known := usualStandings(own, cell)
+			if len(known) > 0 {
 				figures = append(figures, mediansOf(known))
-				places = append(places, place{g.phrase(own[0]), own, median, least, most})
+				places = append(places, place{Group{g.phrase(own[0]), own}, spreadOf(known)})
 			}
 		}
 		slices.SortStableFunc(places, func(a, b place) int {
-			return cmp.Compare(a.median, b.median)
+			return cmp.Compare(a.Median, b.Median)
 		})
 		low, high = split(places)
 		certain, likely := stat.Differ(figures)

@@ -45,63 +45,69 @@ func isDoubtful(m stat.Member, cell results.Cell) bool {
 	return slices.Contains(m.Doubtful, cell)
 }
 
-// A place is a machine, or machines that have something in common, with the range and the median of
-// their figures in one measurement.
+// A Group has one machine, or machines that have something in common.
+type Group struct {
+	Title   string
+	Members []stat.Member
+}
+
+// A place is a group with its figures in one measurement.
 type place struct {
-	name                string
-	members             []stat.Member
-	median, least, most float64
+	Group
+	stat.Spread
 }
 
 // A comparison returns the places that made a measurement, split where neighbours are furthest
 // apart, and whether they surely differ. If there are fewer than two, both lists are empty.
 type comparison func(results.Cell) (low, high []place, isSure bool)
 
-// eachPlace compares machines by their intervals, without those whose raw alone is unusual.
+// eachPlace compares machines by their intervals.
 func eachPlace(members []stat.Member) comparison {
 	return func(cell results.Cell) (low, high []place, isSure bool) {
-		own := selected(members, func(m stat.Member) bool { return !isRawAlone(m, cell) })
-		known, _ := standings(own, cell)
+		known := usualStandings(members, cell)
 		low, high = split(placesOf(known))
 		return low, high, high != nil &&
 			!sharesAlike(known[0].Estimate, known[len(known)-1].Estimate)
 	}
 }
 
-// isRawAlone reports whether raw alone is unusual on a machine.
-func isRawAlone(m stat.Member, cell results.Cell) bool {
-	return slices.ContainsFunc(m.Figures, func(f stat.Figure) bool {
-		return f.Cell == cell && f.RawAlone > 0
-	})
+// usualStandings returns the figures that can be compared, without those of raw where raw alone is
+// unusual.
+func usualStandings(members []stat.Member, cell results.Cell) []standing {
+	known, _ := standings(members, cell)
+	return selected(known, func(s standing) bool { return s.rawAlone == 0 })
 }
 
-// rawAloneOn compares raw where it alone is slower or faster with the usual raw.
+// rawAloneOn compares raw where it alone is slower with the usual raw or, if there is no such
+// machine, where it alone is faster.
 func rawAloneOn(members []stat.Member) comparison {
 	return func(cell results.Cell) (low, high []place, isSure bool) {
 		if cell.Framing != results.FramingRaw {
 			return nil, nil, false
 		}
 		known, _ := standings(members, cell)
-		odd := selected(known, func(s standing) bool { return s.rawAlone > 0 && s.rawAlone < 1 })
-		if len(odd) > 0 {
-			usual := selected(known, func(s standing) bool {
-				return s.rawAlone == 0 && s.Median > odd[len(odd)-1].Median
-			})
-			return placesOf(odd), placesOf(usual), len(usual) > 0
+		below := selected(known, func(s standing) bool { return s.rawAlone > 0 && s.rawAlone < 1 })
+		above := usualStandings(members, cell)
+		if len(below) == 0 {
+			below, above = above, selected(known, func(s standing) bool { return s.rawAlone > 1 })
 		}
-		odd = selected(known, func(s standing) bool { return s.rawAlone > 1 })
-		usual := selected(known, func(s standing) bool {
-			return s.rawAlone == 0 && (len(odd) == 0 || s.Median < odd[0].Median)
-		})
-		return placesOf(usual), placesOf(odd), len(usual) > 0 && len(odd) > 0
+		if len(below) > 0 && len(above) > 0 { // without usual machines between the two
+			least, most := above[0].Median, below[len(below)-1].Median
+			isBetween := func(s standing) bool {
+				return s.rawAlone == 0 && s.Median >= least && s.Median <= most
+			}
+			below = slices.DeleteFunc(below, isBetween)
+			above = slices.DeleteFunc(above, isBetween)
+		}
+		return placesOf(below), placesOf(above), len(below) > 0 && len(above) > 0
 	}
 }
 
 func placesOf(known []standing) []place {
 	var places []place
 	for _, s := range known {
-		own := []stat.Member{s.Member}
-		places = append(places, place{s.Name, own, s.Median, s.Median, s.Median})
+		own := Group{s.Name, []stat.Member{s.Member}}
+		places = append(places, place{own, spreadOf([]standing{s})})
 	}
 	return places
 }
@@ -114,7 +120,7 @@ func split(places []place) (low, high []place) {
 	}
 	at := 1
 	for i := 2; i < len(places); i++ {
-		if places[i].median/places[i-1].median > places[at].median/places[at-1].median {
+		if places[i].Median/places[i-1].Median > places[at].Median/places[at-1].Median {
 			at = i
 		}
 	}
@@ -124,17 +130,17 @@ func split(places []place) (low, high []place) {
 func namesOfPlaces(all []place) []string {
 	var names []string
 	for _, p := range all {
-		names = append(names, p.name)
+		names = append(names, p.Title)
 	}
 	return names
 }
 
 // rangeOf writes the range of the figures of places.
 func rangeOf(c results.Cell, all []place) string {
-	least, most := all[0].least, all[0].most
+	least, most := all[0].P10, all[0].P90
 	for _, p := range all {
-		least = min(least, p.least)
-		most = max(most, p.most)
+		least = min(least, p.P10)
+		most = max(most, p.P90)
 	}
 	return speedRange(c, least, most)
 }

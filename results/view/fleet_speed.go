@@ -13,17 +13,32 @@ import (
 // A difference says in which measurement of a framing machines differ most.
 type difference struct {
 	cell      results.Cell
-	what      string         // everything, rawAlone, or "" if it is about a framing
+	about     subject
 	low, high []place        // the machines, or groups of them
 	cells     []results.Cell // the measurements in which the same machines are lower
 	compared  int            // number of measurements that were clear enough
 }
 
-// What a difference of raw is about.
+// A subject is what a difference is about.
+type subject int
+
 const (
-	everything = "Everything"
-	rawAlone   = "Raw alone"
+	aFraming subject = iota
+	rawItself
+	rawAlone   // framings are as fast as elsewhere
+	everything // raw and most framings
 )
+
+// begins returns the first word or words of a sentence on raw.
+func (s subject) begins() string {
+	switch s {
+	case rawAlone:
+		return "Raw alone"
+	case everything:
+		return "Everything"
+	}
+	return "Raw"
+}
 
 // leastRatio is the smallest ratio between two machines that is worth telling: a tenth.
 const leastRatio = 1.1
@@ -33,14 +48,15 @@ const leastRatio = 1.1
 // some measurements, these make another difference. The speed of raw depends on load and clock,
 // too, so it differs from [stat.SlowFactor] on, unless it is raw alone.
 func differencesBetween(
-	members []stat.Member, compare comparison, ofRaw string,
+	members []stat.Member, compare comparison, ofRaw subject,
 ) (all []difference) {
 	framingAndPattern := func(c results.Cell) string { return c.Framing + " " + c.Pattern }
 	for _, cells := range grouped(comparedCells(members), framingAndPattern) {
-		what, least := "", leastRatio
+		about := aFraming
+		least := leastRatio
 		if cells[0].Framing == results.FramingRaw {
-			what = ofRaw
-			if what == everything {
+			about = ofRaw
+			if about == everything {
 				least = stat.SlowFactor
 			}
 		}
@@ -52,7 +68,7 @@ func differencesBetween(
 				continue
 			}
 			compared++
-			d := difference{cell: cell, what: what, low: low, high: high}
+			d := difference{cell: cell, about: about, low: low, high: high}
 			if isSure && d.ratio() >= least {
 				own = append(own, d)
 			}
@@ -95,11 +111,11 @@ func joinDifferences(all []difference) []difference {
 
 func haveCommon(a, b []place) bool {
 	names := namesOfPlaces(b)
-	return slices.ContainsFunc(a, func(p place) bool { return slices.Contains(names, p.name) })
+	return slices.ContainsFunc(a, func(p place) bool { return slices.Contains(names, p.Title) })
 }
 
 // ratio returns how many times the largest figure is the smallest one.
-func (d difference) ratio() float64 { return d.high[len(d.high)-1].median / d.low[0].median }
+func (d difference) ratio() float64 { return d.high[len(d.high)-1].Median / d.low[0].Median }
 
 // sentence says which machines reach what. It begins with the side of fewer machines.
 func (d difference) sentence() string {
@@ -120,11 +136,11 @@ func (d difference) sentence() string {
 	if d.compared > 1 {
 		count = " in " + d.count() + " measurements" + d.sizes()
 	}
-	switch d.what {
+	switch d.about {
 	case everything:
 		ratios := slices.Collect(maps.Values(d.framingRatios()))
 		if stat.SpreadOf(ratios).Median < leastRatio {
-			d.what = "Raw"
+			d.about = rawItself
 		}
 		return d.whatIsSlower() + count + ": " + text + "."
 	case rawAlone:
@@ -159,7 +175,7 @@ func (d difference) framingRatios() map[string]float64 {
 func framingSpeeds(places []place, raw results.Cell) map[string][]float64 {
 	speeds := make(map[string][]float64)
 	for _, p := range places {
-		for _, m := range p.members {
+		for _, m := range p.Members {
 			for _, f := range m.Figures {
 				beside := f.Cell
 				beside.Framing = results.FramingRaw
@@ -191,9 +207,9 @@ func (d difference) whatIsSlower() string {
 		slow, fast = fast, slow
 	}
 	if len(fast) < len(slow) {
-		return d.what + " is faster on " + d.nameOf(fast)
+		return d.about.begins() + " is faster on " + d.nameOf(fast)
 	}
-	return d.what + " is slower on " + d.nameOf(slow)
+	return d.about.begins() + " is slower on " + d.nameOf(slow)
 }
 
 // count says in how many measurements the machines differ in this way.
@@ -224,7 +240,7 @@ func (d difference) nameOf(side []place) string {
 	if len(cause.factors) == 0 {
 		return name
 	}
-	common := cause.phrase(side[0].members[0])
+	common := cause.phrase(side[0].Members[0])
 	if len(d.low)+len(d.high) > FewMachines {
 		return common
 	}
@@ -236,19 +252,16 @@ func (d difference) nameOf(side []place) string {
 // groups.
 func (d difference) cause() grouping {
 	var members []stat.Member
-	low := make(map[string]bool)
 	for _, p := range slices.Concat(d.low, d.high) {
-		if p.name != p.members[0].Name { // a group
+		if p.Title != p.Members[0].Name { // a group
 			return grouping{}
 		}
-		members = append(members, p.members...)
+		members = append(members, p.Members...)
 	}
-	for _, p := range d.low {
-		low[p.members[0].Name] = true
-	}
+	low := namesOfPlaces(d.low)
 	isLow := func(own []stat.Member) bool {
 		return len(own) == len(low) && !slices.ContainsFunc(own, func(m stat.Member) bool {
-			return !low[m.Name]
+			return !slices.Contains(low, m.Name)
 		})
 	}
 	for _, g := range groupings(members) {
@@ -270,7 +283,7 @@ func speedSentences(all []difference) []string {
 	var first difference
 	for _, d := range all {
 		switch {
-		case d.what != "":
+		case d.about != aFraming:
 			raw = append(raw, d.sentence())
 		case len(framing) == 0 || d.isOf(first):
 			first = d
@@ -294,7 +307,7 @@ func differenceTable(all []difference) Table {
 	}
 	for _, d := range all {
 		subject := framingSubject(d.cell)
-		if d.what == rawAlone {
+		if d.about == rawAlone {
 			subject += " alone"
 		}
 		t.Append(subject, SizeTitle(d.cell.Size)+", "+results.ShortPlacement(d.cell.Placement),

@@ -66,28 +66,22 @@ func (v fleetStream) of(framing string) results.Cell {
 	return cell
 }
 
-// streamsOf puts measurements that differ only in their framing into one stream.
-func streamsOf(cells []results.Cell) []fleetStream {
-	withoutFraming := func(c results.Cell) results.Cell {
-		c.Framing = ""
-		return c
-	}
-	var out []fleetStream
-	for _, same := range grouped(cells, withoutFraming) {
-		v := fleetStream{cell: withoutFraming(same[0])}
-		for _, c := range same {
-			v.framings = append(v.framings, c.Framing)
-		}
-		out = append(out, v)
-	}
-	return out
-}
-
 // mainStream returns the stream that most machines measured, at the first placement and the size
 // nearest to the usual one. The framings in which machines differ most come first. isMeasured is
 // false if there is none.
 func mainStream(members []stat.Member) (main fleetStream, isMeasured bool) {
-	all := streamsOf(FleetStreams(members))
+	withoutFraming := func(c results.Cell) results.Cell {
+		c.Framing = ""
+		return c
+	}
+	var all []fleetStream
+	for _, same := range grouped(FleetStreams(members), withoutFraming) {
+		v := fleetStream{cell: withoutFraming(same[0])}
+		for _, c := range same {
+			v.framings = append(v.framings, c.Framing)
+		}
+		all = append(all, v)
+	}
 	if len(all) == 0 {
 		return fleetStream{}, false
 	}
@@ -96,21 +90,14 @@ func mainStream(members []stat.Member) (main fleetStream, isMeasured bool) {
 			len(b.measured(members))-len(a.measured(members)),
 			cmp.Compare(sizeDistance(a.cell.Size), sizeDistance(b.cell.Size)))
 	})
+	distance := func(framing string) float64 {
+		figure := FleetFigure(members, main.of(framing))
+		return figure.P90 / max(figure.P10, 1e-9)
+	}
 	slices.SortStableFunc(main.framings, func(a, b string) int {
-		return cmp.Compare(main.distance(members, b), main.distance(members, a))
+		return cmp.Compare(distance(b), distance(a))
 	})
 	return main, true
-}
-
-// distance returns how many times the largest share of a framing is the smallest one, of most
-// machines.
-func (v fleetStream) distance(members []stat.Member, framing string) float64 {
-	known, _ := standings(members, v.of(framing))
-	if len(known) == 0 {
-		return 0
-	}
-	known = mostOf(known)
-	return known[len(known)-1].Median / known[0].Median
 }
 
 // measured returns the machines on which at least one framing was compared with raw bytes.
@@ -126,18 +113,6 @@ func (v fleetStream) measured(members []stat.Member) []stat.Member {
 	return out
 }
 
-// mostOf returns the standings of a few machines. Of many, it returns those from the 10th to the
-// 90th percentile.
-func mostOf(known []standing) []standing {
-	if len(known) <= FewMachines {
-		return known
-	}
-	spread := stat.SpreadOf(mediansOf(known))
-	return slices.DeleteFunc(slices.Clone(known), func(s standing) bool {
-		return s.Median < spread.P10 || s.Median > spread.P90
-	})
-}
-
 func mediansOf(all []standing) []float64 {
 	var out []float64
 	for _, s := range all {
@@ -146,15 +121,9 @@ func mediansOf(all []standing) []float64 {
 	return out
 }
 
-// A group is a set of machines that share a row of a table.
-type group struct {
-	title   string
-	members []stat.Member
-}
-
 // table returns a table with a row for each group of machines and a column for each framing. The
 // first column has the title in firstTitle.
-func (v fleetStream) table(firstTitle string, groups []group) Table {
+func (v fleetStream) table(firstTitle string, groups []Group) Table {
 	metric := "Goodput"
 	if isTrip(v.cell) {
 		metric = "Time of a round trip"
@@ -174,12 +143,12 @@ func (v fleetStream) table(firstTitle string, groups []group) Table {
 	}
 	for _, g := range groups {
 		number := Value{}
-		if len(g.members) > 1 {
-			number = countValue(int64(len(g.members)))
+		if len(g.Members) > 1 {
+			number = countValue(int64(len(g.Members)))
 		}
-		row := []Value{textValue(g.title), number}
+		row := []Value{textValue(g.Title), number}
 		for _, framing := range slices.Concat([]string{results.FramingRaw}, v.framings) {
-			row = append(row, groupValue(g.members, v.of(framing)))
+			row = append(row, groupValue(g.Members, v.of(framing)))
 		}
 		t.AppendValues(row...)
 	}
@@ -208,22 +177,25 @@ func groupValue(members []stat.Member, cell results.Cell) Value {
 	case len(known) == 0:
 		return Value{}
 	}
-	median := stat.SpreadOf(mediansOf(known)).Median
+	figure := spreadOf(known)
 	if isRaw {
-		return figureValue(median, metric.Format(median))
+		return figureValue(figure.Median, metric.Format(figure.Median))
 	}
-	_, least, most, _ := FleetFigure(members, cell)
-	return figureValue(median, fmt.Sprintf("%.2f (%.2f–%.2f)", median, least, most))
+	text := fmt.Sprintf("%.2f (%.2f–%.2f)", figure.Median, figure.P10, figure.P90)
+	return figureValue(figure.Median, text)
 }
 
-// FleetFigure returns the median of the figures of n machines in a measurement, and the range of
-// most of them. It leaves out those that are too noisy.
-func FleetFigure(members []stat.Member, cell results.Cell) (median, least, most float64, n int) {
+// FleetFigure sums up the figures of machines in a measurement, without those that are too noisy.
+func FleetFigure(members []stat.Member, cell results.Cell) stat.Spread {
 	known, _ := standings(members, cell)
-	if len(known) == 0 {
-		return 0, 0, 0, 0
+	return spreadOf(known)
+}
+
+// spreadOf sums up figures. The range of a few machines holds all of them.
+func spreadOf(known []standing) stat.Spread {
+	spread := stat.SpreadOf(mediansOf(known))
+	if few := len(known) <= FewMachines; few && len(known) > 0 {
+		spread.P10, spread.P90 = known[0].Median, known[len(known)-1].Median
 	}
-	usual := mostOf(known)
-	median = stat.SpreadOf(mediansOf(known)).Median
-	return median, usual[0].Median, usual[len(usual)-1].Median, len(known)
+	return spread
 }

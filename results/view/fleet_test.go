@@ -29,6 +29,33 @@ func measuringMember(name string, share float64) stat.Member {
 	return m
 }
 
+// A speedOn has the speeds of framings on a machine, in GB/s.
+type speedOn struct {
+	name   string
+	speeds map[string]float64
+}
+
+// membersOf sums up records of machines with such speeds.
+func membersOf(machines ...speedOn) []stat.Member {
+	f := stat.NewFleet()
+	for _, m := range machines {
+		f.Add(results.Environment{Run: m.name, Machine: m.name, Hostname: m.name, OS: "linux"})
+		for framing, speed := range m.speeds {
+			r := results.Record{Run: m.name, Cell: results.Cell{
+				Framing: framing, Size: 65_536, Placement: "same", Pattern: patternStream,
+			}}
+			for i := range 10 {
+				r.Samples = append(r.Samples, results.Sample{
+					Fork: 1, Round: i + 1, ElapsedNS: 1e9, Messages: 1,
+					PayloadBytes: int64(speed * 1e9),
+				})
+			}
+			f.Add(r)
+		}
+	}
+	return f.Members()
+}
+
 // If a difference goes with a property of the machines, a sentence says what goes with which value.
 func TestADifferenceBetweenKindsOfMachinesNamesTheKinds(t *testing.T) {
 	const shares = " 60 % of raw's speed on linux 6.1 and 84 % on linux 6.18"
@@ -110,7 +137,7 @@ func TestMachinesThatDidNotMeasureAreNotCompared(t *testing.T) {
 		members = append(members, stat.Member{
 			Name:    fmt.Sprint("asked", i),
 			Runs:    []results.Environment{{OS: "linux"}},
-			Answers: []stat.Answer{{ID: "claim/0", Verdict: results.Holds}},
+			Answers: []results.Finding{{ID: "claim/0", Verdict: results.Holds}},
 		})
 	}
 	sections := FleetSections(members, nil)
@@ -193,7 +220,7 @@ func TestTheFiguresOfANoisyMachineAreNotSaid(t *testing.T) {
 	half.Figures[1].ToRaw.Interval = &stat.Interval{Lo: 0.3, Hi: 5}
 	other := stat.Member{
 		Name: "other", Runs: []results.Environment{{OS: "linux"}},
-		Answers: []stat.Answer{{ID: "claim/0", Verdict: results.Holds}},
+		Answers: []results.Finding{{ID: "claim/0", Verdict: results.Holds}},
 	}
 	const tooNoisy = "Most comparisons with raw bytes are too noisy on 1 machine: noisy. "
 	tests := []struct {
@@ -281,7 +308,7 @@ func answeringMember(name string, holds float64) stat.Member {
 	return stat.Member{
 		Name: name,
 		Runs: []results.Environment{{Hostname: name, OS: "linux"}},
-		Answers: []stat.Answer{
+		Answers: []results.Finding{
 			{ID: "rule/anonymous/capacity/stated", Value: holds, Unit: "B"},
 			{ID: "rule/socketpair/slot", Value: holds, Unit: "B"},
 		},
@@ -340,15 +367,15 @@ func TestAnswersOfManyMachinesSayWhatDiffers(t *testing.T) {
 
 // A machine counts only if it gave an answer, and a question only if two machines answered it.
 func TestOnlyAnswersThatMachinesGaveAreCounted(t *testing.T) {
-	cost := stat.Answer{ID: "rule/wake-up/same", Value: 2000.0, Unit: "ns"}
-	chance := stat.Answer{ID: "rule/anonymous/interleave/4096/2", Value: false}
+	cost := results.Finding{ID: "rule/wake-up/same", Value: 2000.0, Unit: "ns"}
+	chance := results.Finding{ID: "rule/anonymous/interleave/4096/2", Value: false}
 	fewer := answeringMember("c", 4096)
 	fewer.Answers = fewer.Answers[:1]
 	extra := answeringMember("a", 4096)
 	extra.Answers = append(extra.Answers,
-		stat.Answer{ID: "rule/anonymous/full/write", Value: "EAGAIN"}, cost, chance)
+		results.Finding{ID: "rule/anonymous/full/write", Value: "EAGAIN"}, cost, chance)
 	costly := stat.Member{
-		Name: "costly", Runs: []results.Environment{{OS: "linux"}}, Answers: []stat.Answer{cost},
+		Name: "costly", Runs: []results.Environment{{OS: "linux"}}, Answers: []results.Finding{cost},
 	}
 	tests := []struct {
 		name    string
@@ -388,13 +415,13 @@ func TestOnlyAnswersThatMachinesGaveAreCounted(t *testing.T) {
 func TestNoDifferenceIsPassedOver(t *testing.T) {
 	asked := func(name string, fifo float64, mix bool) stat.Member {
 		m := answeringMember(name, 65_536)
-		mixes := stat.Answer{
+		mixes := results.Finding{
 			ID: "rule/anonymous/interleave/4096/read-4096", Value: mix, Verdict: results.Holds,
 		}
 		if mix {
 			mixes.Verdict = results.Refuted
 		}
-		holds := stat.Answer{ID: "rule/fifo/capacity/stated", Value: fifo, Unit: "B"}
+		holds := results.Finding{ID: "rule/fifo/capacity/stated", Value: fifo, Unit: "B"}
 		m.Answers = append(m.Answers, mixes, holds)
 		return m
 	}
@@ -542,28 +569,21 @@ func TestASlowMachineIsNamed(t *testing.T) {
 
 // Where raw alone is slower, framings only seem to be faster.
 func TestSlowRawIsSaidOfRaw(t *testing.T) {
-	speed := func(value float64) stat.Estimate {
-		return stat.Estimate{N: 10, Median: value,
-			Interval: &stat.Interval{Lo: 0.99 * value, Hi: 1.01 * value}}
-	}
 	const speeds = ": raw reaches 2.00 GB/s on b and 3.00 GB/s on a (messages of 64 KiB, on one " +
 		"CPU)"
 	for ofFraming, want := range map[float64]string{
-		3e9: "Raw alone is slower on b" + speeds + ". Framings are as fast there as " +
+		3: "Raw alone is slower on b" + speeds + ". Framings are as fast there as " +
 			"elsewhere; what they keep of that raw's speed is not compared",
-		4e9: "Raw is slower on b" + speeds,
-		2e9: "Everything is slower on b" + speeds,
+		4: "Raw is slower on b" + speeds,
+		2: "Everything is slower on b" + speeds,
 	} {
-		a, b := measuringMember("a", 1), measuringMember("b", 1.5)
-		for i := range a.Figures {
-			a.Figures[i].Speed = speed(3e9)
-			b.Figures[i].Speed = speed(ofFraming)
-		}
-		raw := a.Figures[0].Cell
-		raw.Framing = results.FramingRaw
-		a.Figures = append(a.Figures, stat.Figure{Cell: raw, Speed: speed(3e9)})
-		b.Figures = append(b.Figures, stat.Figure{Cell: raw, Speed: speed(2e9)})
-		if got := FleetSections([]stat.Member{a, b}, nil)[0].Title; got != want {
+		members := membersOf(
+			speedOn{"a", map[string]float64{"raw": 3, "ndjson": 3, "length-prefix": 3}},
+			speedOn{"b", map[string]float64{
+				"raw": 2, "ndjson": ofFraming, "length-prefix": ofFraming,
+			}},
+		)
+		if got := FleetSections(members, nil)[0].Title; got != want {
 			t.Errorf("got %q, want %q", got, want)
 		}
 	}
@@ -571,30 +591,15 @@ func TestSlowRawIsSaidOfRaw(t *testing.T) {
 
 // A framing that is slower as well where raw alone is slow is named.
 func TestAFramingThatIsSlowBesideSlowRawIsNamed(t *testing.T) {
-	speed := func(value float64) stat.Estimate {
-		return stat.Estimate{N: 10, Median: value,
-			Interval: &stat.Interval{Lo: 0.99 * value, Hi: 1.01 * value}}
-	}
-	a, b := measuringMember("a", 1), measuringMember("b", 1.5)
-	for _, framing := range []string{"content-length", "raw"} {
-		cell := a.Figures[0].Cell
-		cell.Framing = framing
-		a.Figures = append(a.Figures, stat.Figure{Cell: cell, ToRaw: a.Figures[0].ToRaw})
-		b.Figures = append(b.Figures, stat.Figure{Cell: cell, ToRaw: b.Figures[0].ToRaw})
-	}
-	for i := range a.Figures {
-		a.Figures[i].Speed = speed(3e9)
-		b.Figures[i].Speed = speed(3e9)
-		switch a.Figures[i].Cell.Framing {
-		case "raw":
-			b.Figures[i].Speed = speed(2e9)
-			a.Figures[i].ToRaw, b.Figures[i].ToRaw = stat.Estimate{}, stat.Estimate{}
-		case "ndjson":
-			b.Figures[i].Speed = speed(2e9)
-			b.Figures[i].ToRaw = a.Figures[i].ToRaw
-		}
-	}
-	got := FleetSections([]stat.Member{a, b}, nil)[0].Title
+	members := membersOf(
+		speedOn{"a", map[string]float64{
+			"raw": 3, "ndjson": 3, "length-prefix": 3, "content-length": 3,
+		}},
+		speedOn{"b", map[string]float64{
+			"raw": 2, "ndjson": 2, "length-prefix": 3, "content-length": 3,
+		}},
+	)
+	got := FleetSections(members, nil)[0].Title
 	if !strings.Contains(got, "Framings are as fast there as elsewhere, except ndjson; ") {
 		t.Errorf("got %q", got)
 	}
@@ -658,7 +663,7 @@ func TestAMachineThatWasAskedLessIsNotNamed(t *testing.T) {
 	another.Answers[0].ID = "rule/anonymous/slot"
 	large := answeringMember("b", 65_536)
 	large.Answers = append(large.Answers,
-		stat.Answer{ID: "rule/anonymous/slot", Value: 65_536.0, Unit: "B"})
+		results.Finding{ID: "rule/anonymous/slot", Value: 65_536.0, Unit: "B"})
 	sections := FleetSections([]stat.Member{answeringMember("a", 4096), large, another}, nil)
 	const want = "A new pipe holds | 4,096 B | a\n | 65,536 B | b\n"
 	if got := textOf(sections[1].Tables[0]); !strings.HasPrefix(got, want) {
@@ -693,27 +698,18 @@ func TestADifferenceThatIsTheOtherWayRoundIsToldApart(t *testing.T) {
 // Where raw alone is slow, the shares of that raw are not compared: another cause is found all the
 // same, and what was not measured is not called noisy.
 func TestRawAloneHidesNoOtherDifference(t *testing.T) {
-	at := func(value float64) stat.Estimate {
-		return stat.Estimate{N: 10, Median: value,
-			Interval: &stat.Interval{Lo: 0.99 * value, Hi: 1.01 * value}}
-	}
-	var members []stat.Member
+	var machines []speedOn
 	for _, tt := range []struct {
 		name                      string
 		raw, ndjson, lengthPrefix float64 // in GB/s
 	}{
 		{"usual", 6, 5, 5.4}, {"raw", 3, 5, 5.4}, {"slow", 2, 1.67, 1.8}, {"ndjson", 6, 3, 5.4},
 	} {
-		m := measuringMember(tt.name, 1)
-		for i, speed := range []float64{tt.ndjson, tt.lengthPrefix} {
-			m.Figures[i].Speed = at(speed)
-			m.Figures[i].ToRaw = at(speed / tt.raw)
-		}
-		raw := stat.Figure{Cell: m.Figures[0].Cell, Speed: at(tt.raw)}
-		raw.Cell.Framing = results.FramingRaw
-		m.Figures = append(m.Figures, raw)
-		members = append(members, m)
+		machines = append(machines, speedOn{tt.name, map[string]float64{
+			"raw": tt.raw, "ndjson": tt.ndjson, "length-prefix": tt.lengthPrefix,
+		}})
 	}
+	members := membersOf(machines...)
 	lead := strings.Join(FleetSections(members, nil)[0].Lead, " ")
 	for _, want := range []string{
 		"Raw alone is slower on raw:", "Everything is slower on slow:",

@@ -71,18 +71,19 @@ func (c *concern) addNoisy(m stat.Member) {
 	what := fmt.Sprintf("most comparisons with raw bytes are too noisy, or have fewer than %d "+
 		"samples", stat.LeastSamples)
 	var why []string
-	for _, id := range frequentWarnings(m) {
-		why = append(why, warningFound(m, id))
+	for _, warning := range frequentWarnings(m) {
+		why = append(why, warning.found)
 	}
 	c.add(m.Name, what, why)
 }
 
 // attentionSection lists machines on which a measurement failed, that stand out, where findings are
-// not as documented, or whose figures are too noisy. first is the name of the first one, or "".
-func attentionSection(members []stat.Member) (out Section, first string) {
+// not as documented, or whose figures are too noisy. compared is how many were compared to find the
+// outliers. first is the name of the first machine in the list, or "".
+func attentionSection(members []stat.Member, outliers []stat.Outlier, compared int) (out Section,
+	first string) {
 	failed := concern{said: "A measurement failed on "}
 	odd := concern{said: "Figures are far from the usual ones on "}
-	outliers, compared := stat.FleetOutliers(members)
 	refuted := concern{said: "Findings differ from the documented rules on "}
 	noisy := concern{said: "Most comparisons with raw bytes are too noisy on "}
 	odd.addOutliers(members, outliers)
@@ -182,7 +183,7 @@ var outlierNote = fmt.Sprintf("A machine stands out if its whole interval is mor
 // refutedRules says what the probe command found that is not as documented.
 func refutedRules(m stat.Member) []string {
 	var all []string
-	for _, f := range foundIn(m, results.AreaRule) {
+	for _, f := range foundIn(m.Answers, results.AreaRule) {
 		if f.Verdict == results.Refuted {
 			all = append(all, f.Name()+" is "+exactValue(f.Value, f.Unit))
 		}
@@ -230,61 +231,48 @@ func reasons(m stat.Member, others []stat.Member) []string {
 	}
 	with := make(map[string]int) // how many others have it
 	for _, o := range others {
-		for _, text := range disturbances(o) {
-			with[text]++
+		for _, d := range disturbances(o) {
+			with[d.id]++
 		}
 	}
-	for _, text := range disturbances(m) {
-		if isUsual := 10*with[text] > len(others); !isUsual {
-			why = append(why, warningFound(m, text))
+	for _, d := range disturbances(m) {
+		if isUsual := 10*with[d.id] > len(others); !isUsual {
+			why = append(why, d.found)
 		}
 	}
 	return why
 }
 
-// disturbances lists what may have slowed a machine: frequent warnings, the load, and what the
-// command probe --machine found.
-func disturbances(m stat.Member) []string {
+// A disturbance may have slowed a machine. Two machines have the same one if the id is equal.
+type disturbance struct{ id, found string }
+
+// disturbances lists frequent warnings, the load, and what the command probe --machine found.
+func disturbances(m stat.Member) []disturbance {
 	out := frequentWarnings(m)
 	e := m.Environment()
 	if e.Load1 != nil && e.CPUs > 0 && *e.Load1 > float64(e.CPUs) {
 		text := "load " + loadText(e) + " on " + results.FormatCount(e.CPUs, "CPU")
-		out = append(out, text)
+		out = append(out, disturbance{text, text})
 	}
-	for _, a := range m.Answers {
-		if a.Area() == results.AreaMachine {
-			out = append(out, results.Finding{ID: a.ID}.Name()+": "+a.Found)
-		}
+	for _, f := range foundIn(m.Answers, results.AreaMachine) {
+		text := f.Name() + ": " + f.Found
+		out = append(out, disturbance{text, text})
 	}
 	return out
 }
 
-// frequentWarnings returns the warnings that occur in at least a third of a machine's measurements.
-func frequentWarnings(m stat.Member) []string {
-	count := make(map[string]int)
-	var frequent []string
-	for _, trouble := range m.Troubles {
-		if trouble.Failed {
-			continue
-		}
-		count[trouble.Text]++
-		if 3*count[trouble.Text] >= m.Cells && !slices.Contains(frequent, trouble.Text) {
-			frequent = append(frequent, trouble.Text)
+// frequentWarnings returns the warnings that occur in at least a third of a machine's measurements,
+// each with what the last one found.
+func frequentWarnings(m stat.Member) []disturbance {
+	warnings := selected(m.Troubles, func(t stat.Trouble) bool { return !t.Failed })
+	var frequent []disturbance
+	for _, same := range grouped(warnings, func(t stat.Trouble) string { return t.Text }) {
+		if 3*len(same) >= m.Cells {
+			last := same[len(same)-1]
+			frequent = append(frequent, disturbance{last.Text, cmp.Or(last.Found, last.Text)})
 		}
 	}
 	return frequent
-}
-
-// warningFound returns what a warning of a machine found, or the text id if no warning has that
-// name. Of several warnings of this name, the last one counts.
-func warningFound(m stat.Member, id string) string {
-	found := id
-	for _, trouble := range m.Troubles {
-		if !trouble.Failed && trouble.Text == id {
-			found = cmp.Or(trouble.Found, id)
-		}
-	}
-	return found
 }
 
 // failuresOf returns the failures of a machine, one for each failed measurement.

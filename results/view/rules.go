@@ -174,11 +174,9 @@ func latestRules(set *results.Set) []results.Finding {
 func changedRules(members []stat.Member) []string {
 	var out []string
 	for _, m := range members {
-		earlier := m
-		earlier.Answers = m.Earlier
 		questions, columns, _ := ruleColumns([]probedMachine{
-			{name: "newest", found: foundIn(m, results.AreaRule)},
-			{name: "earlier", found: foundIn(earlier, results.AreaRule)},
+			{name: "newest", found: foundIn(m.Answers, results.AreaRule)},
+			{name: "earlier", found: foundIn(m.Earlier, results.AreaRule)},
 		})
 		changed := 0
 		for i := range questions {

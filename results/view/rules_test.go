@@ -271,7 +271,7 @@ func TestNoResultIsNotMergedWithAnAnswer(t *testing.T) {
 	claim := func(name string, first, second results.Verdict) stat.Member {
 		return stat.Member{
 			Name: name, Runs: []results.Environment{{OS: "linux"}},
-			Answers: []stat.Answer{
+			Answers: []results.Finding{
 				{ID: "claim/0", Verdict: first}, {ID: "claim/1", Verdict: second},
 			},
 		}
