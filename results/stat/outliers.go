@@ -234,6 +234,7 @@ func Differ(groups [][]float64) (certain, likely bool) {
 type Spread struct {
 	N                int
 	Median, P10, P90 float64
+	Between          bool // no value is near the median, which lies between two of them
 }
 
 // SpreadOf returns the spread of values.
@@ -244,5 +245,8 @@ func SpreadOf(values []float64) Spread {
 	sorted := slices.Sorted(slices.Values(values))
 	n := len(sorted)
 	at := func(share float64) float64 { return sorted[int(math.Round(share*float64(n-1)))] }
-	return Spread{N: n, Median: medianOf(sorted), P10: at(0.1), P90: at(0.9)}
+	return Spread{
+		N: n, Median: medianOf(sorted), P10: at(0.1), P90: at(0.9),
+		Between: sorted[n/2] > outlierDistance*sorted[(n-1)/2],
+	}
 }

@@ -180,12 +180,14 @@ func differenceSections(members []stat.Member, outliers []stat.Outlier) (all []S
 // addGroups compares many machines that do not stand out. It reports whether something surely
 // differs.
 func (s *Section) addGroups(members []stat.Member, v fleetStream) bool {
-	groups, found, sure, perhaps := groupsOf(members)
-	s.Lead = slices.Concat(sure, perhaps)
-	s.Tables = []Table{differenceTable(found), v.table("machines", groups)}
+	groups, found, lead := groupsOf(members)
+	sure := selected(found, func(d difference) bool { return !d.mayBeChance })
+	s.Lead = lead
+	s.Tables = []Table{differenceTable(sure), v.table("machines", groups)}
 	s.Notes = []string{fmt.Sprintf("For a group of machines: the median of raw's goodput, and of "+
 		"each framing's share of it; in brackets the middle 80 %% of the machines, or all of %d "+
-		"or fewer. Machines that stand out are left out.", FewMachines)}
+		"or fewer. Machines that stand out or are too noisy are left out, of the number as well.",
+		FewMachines)}
 	return len(sure) > 0
 }
 

@@ -10,24 +10,24 @@ import (
 )
 
 // groupsOf returns a group of all machines, then groups by each property, such as the processor, on
-// which the speed of a framing depends. The differences say how, in sentences as well. Those in
-// perhaps may be chance.
-func groupsOf(members []stat.Member) (all []Group, found []difference, sure, perhaps []string) {
+// which the speed of a framing depends. The differences say how. lead says it in sentences, first
+// what is sure.
+func groupsOf(members []stat.Member) (all []Group, found []difference, lead []string) {
 	all = []Group{{"all", members}}
 	found = differencesBetween(members, rawAloneOn(members), rawAlone)
-	sure = speedSentences(found)
 	alone := found
+	lead = speedSentences(found)
+	var perhaps []string
 	for _, g := range groupings(members) {
 		own := g.differences(members, true)
-		sure = append(sure, speedSentences(own)...)
-		found = append(found, own...)
+		lead = append(lead, speedSentences(own)...)
 		if len(own) == 0 {
 			own = g.differences(members, false)
 			for _, text := range speedSentences(own) {
-				perhaps = append(perhaps,
-					strings.TrimSuffix(text, ".")+": too few machines to rule out chance.")
+				perhaps = append(perhaps, strings.TrimSuffix(text, ".")+chanceNote)
 			}
 		}
+		found = append(found, own...)
 		isCause := func(d difference) bool { return slices.Equal(d.cause().factors, g.factors) }
 		if len(own) == 0 && !slices.ContainsFunc(alone, isCause) {
 			continue
@@ -36,7 +36,31 @@ func groupsOf(members []stat.Member) (all []Group, found []difference, sure, per
 			all = append(all, Group{g.phrase(alike[0]), alike})
 		}
 	}
-	return all, found, sure, perhaps
+	return all, found, append(lead, perhaps...)
+}
+
+// chanceNote ends a sentence on groups of machines that are too few.
+const chanceNote = ": too few machines to rule out that these groups differ by chance."
+
+// FramingGroups returns groups of machines that keep different shares of raw's speed, by framing. A
+// framing without a difference between groups is left out.
+func FramingGroups(members []stat.Member) map[string][]Group {
+	groups := make(map[string][]Group)
+	_, found, _ := groupsOf(members)
+	for _, d := range found {
+		framing := d.cell.Framing
+		if d.about != aFraming || isTrip(d.cell) || groups[framing] != nil {
+			continue
+		}
+		for _, side := range [][]place{d.low, d.high} {
+			own := Group{Title: d.nameOf(side)}
+			for _, p := range side {
+				own.Members = append(own.Members, p.Members...)
+			}
+			groups[framing] = append(groups[framing], own)
+		}
+	}
+	return groups
 }
 
 // A grouping is a way to part machines by a property, such as the processor, or by several that go
@@ -106,6 +130,12 @@ func (g grouping) differences(members []stat.Member, isCertain bool) []differenc
 		certain, likely := stat.Differ(figures)
 		return low, high, certain || likely && !isCertain
 	}
-	isFrequent := func(d difference) bool { return 4*len(d.cells) >= d.compared }
-	return selected(differencesBetween(members, compare, everything), isFrequent)
+	var frequent []difference
+	for _, d := range differencesBetween(members, compare, everything) {
+		if 4*len(d.cells) >= d.compared {
+			d.mayBeChance = !isCertain
+			frequent = append(frequent, d)
+		}
+	}
+	return frequent
 }

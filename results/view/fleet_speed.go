@@ -17,6 +17,8 @@ type difference struct {
 	low, high []place        // the machines, or groups of them
 	cells     []results.Cell // the measurements in which the same machines are lower
 	compared  int            // number of measurements that were clear enough
+
+	mayBeChance bool // between groups of too few machines
 }
 
 // A subject is what a difference is about.

@@ -121,6 +121,12 @@ func mediansOf(all []standing) []float64 {
 	return out
 }
 
+// AreFew reports whether few machines measured framings. These are shown one by one.
+func AreFew(members []stat.Member) bool {
+	main, _ := mainStream(members)
+	return len(main.measured(members)) <= FewMachines
+}
+
 // table returns a table with a row for each group of machines and a column for each framing. The
 // first column has the title in firstTitle.
 func (v fleetStream) table(firstTitle string, groups []Group) Table {
@@ -142,15 +148,21 @@ func (v fleetStream) table(firstTitle string, groups []Group) Table {
 		t.Columns = append(t.Columns, Column{Title: title, Right: true, Key: i == 0})
 	}
 	for _, g := range groups {
-		number := Value{}
-		if len(g.Members) > 1 {
-			number = countValue(int64(len(g.Members)))
-		}
-		row := []Value{textValue(g.Title), number}
+		var counts []int
+		var figures []Value
 		for _, framing := range slices.Concat([]string{results.FramingRaw}, v.framings) {
-			row = append(row, groupValue(g.Members, v.of(framing)))
+			cell := v.of(framing)
+			if n := FleetFigure(g.Members, cell).N; n > 0 {
+				counts = append(counts, n)
+			}
+			figures = append(figures, groupValue(g.Members, cell))
 		}
-		t.AppendValues(row...)
+		number := Value{}
+		if len(g.Members) > 1 && len(counts) > 0 {
+			number = textValue(FromTo(fmt.Sprint(slices.Min(counts)),
+				fmt.Sprint(slices.Max(counts))))
+		}
+		t.AppendValues(append([]Value{textValue(g.Title), number}, figures...)...)
 	}
 	return t.dropEmpty()
 }

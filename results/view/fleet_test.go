@@ -59,7 +59,7 @@ func membersOf(machines ...speedOn) []stat.Member {
 // If a difference goes with a property of the machines, a sentence says what goes with which value.
 func TestADifferenceBetweenKindsOfMachinesNamesTheKinds(t *testing.T) {
 	const shares = " 60 % of raw's speed on linux 6.1 and 84 % on linux 6.18"
-	const chance = ": too few machines to rule out chance"
+	const chance = ": too few machines to rule out that these groups differ by chance"
 	for _, tt := range []struct {
 		each int // the number of machines of a kind
 		more string
@@ -751,5 +751,18 @@ func TestVersionsTellMachinesApart(t *testing.T) {
 	table := machineTable([]stat.Member{a, b})
 	if len(table.Columns) != 3 || table.Rows[1][1].Text != "0.1.0" {
 		t.Errorf("columns %v, rows %v", table.Columns, table.Rows)
+	}
+}
+
+// The number of machines in a row counts those of which its figures are.
+func TestMachinesThatStandOutAreNotCounted(t *testing.T) {
+	var members []stat.Member
+	for i := range 9 {
+		members = append(members, measuringMember(fmt.Sprint("m", i), 0.9))
+	}
+	members[0].Figures[0] = measuringMember("", 0.4).Figures[0]
+	const row = "all | 8 to 9 | 0.90 (0.90–0.90) | 0.90 (0.90–0.90)"
+	if got := textOf(FleetSections(members, nil)[1].Tables[0]); got != row {
+		t.Errorf("row %q", got)
 	}
 }
