@@ -2,7 +2,9 @@ package plots
 
 import (
 	"fmt"
+	"maps"
 	"slices"
+	"strings"
 
 	"github.com/pipebench/pipebench/results"
 	"github.com/pipebench/pipebench/results/stat"
@@ -12,77 +14,120 @@ import (
 // FleetCharts compares machines by the goodput of each framing relative to raw bytes, which have no
 // framing. There is a chart only if at least two machines measured framings and raw bytes.
 func FleetCharts(members []stat.Member) []Chart {
-	everyone := members
-	all := view.FleetStreams(everyone)
-	members = measuring(everyone, all)
-	if len(members) < 2 {
+	outliers, _ := stat.FleetOutliers(members)
+	d := fleetDrawing{cells: view.FleetStreams(members), few: view.AreFew(members)}
+	d.members = d.measuring(stat.WithoutOutliers(members, outliers))
+	if len(d.members) < 2 {
 		return nil
 	}
-	few := len(members) <= view.FewMachines
-	if !few {
-		outliers, _ := stat.FleetOutliers(members)
-		members = stat.WithoutOutliers(members, outliers)
+	if !d.few {
+		d.groups = view.FramingGroups(d.members)
 	}
-	var sizes []int
-	for _, cell := range all {
-		sizes = append(sizes, cell.Size)
+	for _, cell := range d.cells {
+		d.sizes = append(d.sizes, cell.Size)
 	}
-	slices.Sort(sizes)
-	sizes = slices.Compact(sizes)
-	machines := results.FormatCount(len(members), "machine")
+	slices.Sort(d.sizes)
+	d.sizes = slices.Compact(d.sizes)
 	c := Chart{
-		Name: "machines",
-		X:    sizeAxis("message size", sizes),
-		Y:    ratioAxis,
-		Notes: []string{"Points are medians of the ratios taken round by round; bars are the " +
-			"95 % interval."},
+		Name:    "machines",
+		X:       sizeAxis("message size", d.sizes),
+		Y:       ratioAxis,
+		Panels:  d.panels(),
 		section: "differences",
-	}
-	c.Panels = fleetPanels(members, all, sizes)
-	var sure []float64
-	for _, p := range c.Panels {
-		for _, s := range p.Series {
-			for _, point := range s.sure() {
-				sure = append(sure, 100*point.Y)
-			}
-		}
-	}
-	where := " on " + machines
-	if !few {
-		where = ": medians of " + machines
-	}
-	c.Title = "Too noisy to tell what framings cost on " + machines
-	if len(sure) > 0 {
-		c.Title = fmt.Sprintf("Framings keep %.0f to %.0f %% of raw's goodput%s",
-			slices.Min(sure), slices.Max(sure), where)
-	}
-	isRawAlone := func(m stat.Member) bool {
-		return slices.ContainsFunc(m.Figures, func(f stat.Figure) bool { return f.RawAlone > 0 })
-	}
-	switch {
-	case few && slices.ContainsFunc(everyone, isRawAlone):
-		c.Notes = append(c.Notes, "Where raw alone is slower or faster than on other machines, "+
-			"nothing is drawn.")
-	case !few:
-		c.Notes = []string{"Points are the median machine; bars hold 80 of 100 machines. " +
-			"Machines that stand out or are too noisy are left out."}
 	}
 	if !slices.ContainsFunc(c.Panels, Panel.comparesPoints) {
 		return nil
+	}
+	c.Title = d.title()
+	c.Notes = d.notes()
+	isRawAlone := func(m stat.Member) bool {
+		return slices.ContainsFunc(m.Figures, func(f stat.Figure) bool { return f.RawAlone > 0 })
+	}
+	if slices.ContainsFunc(members, isRawAlone) {
+		c.Notes = append(c.Notes, "Where raw alone is slower or faster than on other machines, "+
+			"nothing is drawn.")
 	}
 	c.complete()
 	return []Chart{c}
 }
 
-// fleetPanels makes the panels of a chart that compares machines. They show the given combinations
-// of settings.
-func fleetPanels(members []stat.Member, all []results.Cell, sizes []int) []Panel {
-	few := len(members) <= view.FewMachines
+// A fleetDrawing is what a chart of machines shows.
+type fleetDrawing struct {
+	members []stat.Member
+	few     bool // each machine has points of its own
+	groups  map[string][]view.Group
+	cells   []results.Cell
+	sizes   []int
+	lonely  []string // the series that have a median to which no machine is near
+}
+
+// measuring returns the machines that measured at least one of the cells, and often enough to
+// compare it with raw bytes.
+func (d *fleetDrawing) measuring(members []stat.Member) []stat.Member {
+	var out []stat.Member
+	for _, m := range members {
+		if slices.ContainsFunc(m.Figures, func(f stat.Figure) bool {
+			return f.Compared().Interval != nil && slices.Contains(d.cells, f.Cell)
+		}) {
+			out = append(out, m)
+		}
+	}
+	return out
+}
+
+// title has the range of the figures that are clear enough to compare machines.
+func (d *fleetDrawing) title() string {
+	machines := results.FormatCount(len(d.members), "machine")
+	var sure []float64
+	for _, cell := range d.cells {
+		for _, g := range d.groupsIn(cell) {
+			if figure := view.FleetFigure(g.Members, cell); figure.N > 0 {
+				sure = append(sure, 100*figure.Median)
+			}
+		}
+	}
+	if len(sure) == 0 {
+		return "Too noisy to tell what framings cost on " + machines
+	}
+	where := " on " + machines
+	if !d.few {
+		where = ": medians of " + machines
+	}
+	least := fmt.Sprintf("%.0f %%", slices.Min(sure))
+	most := fmt.Sprintf("%.0f %%", slices.Max(sure))
+	return "Framings keep " + view.FromTo(least, most) + " of raw's goodput" + where
+}
+
+// notes says how to read the chart, and which groups of machines have lines of their own.
+func (d *fleetDrawing) notes() []string {
+	if d.few {
+		return []string{"Points are medians of the ratios taken round by round; bars are the " +
+			"95 % interval."}
+	}
+	notes := []string{"Points are the median machine; bars hold 80 of 100 machines. " +
+		"Machines that stand out or are too noisy are left out."}
+	for _, framing := range slices.Sorted(maps.Keys(d.groups)) {
+		var titles []string
+		for _, g := range d.groups[framing] {
+			titles = append(titles, g.Title)
+		}
+		notes = append(notes, results.FramingPhrase(framing)+": one line for "+
+			strings.Join(titles, ", one for ")+".")
+	}
+	if len(d.lonely) > 0 {
+		notes = append(notes, "No machine is near these medians: "+
+			strings.Join(d.lonely, "; ")+".")
+	}
+	return notes
+}
+
+// panels makes a panel for each placement or, of a few machines, for each framing and placement.
+func (d *fleetDrawing) panels() []Panel {
 	var titles []string
 	cells := make(map[string][]results.Cell)
-	for _, cell := range all {
+	for _, cell := range d.cells {
 		title := results.ShortPlacement(cell.Placement)
-		if few {
+		if d.few {
 			title = results.FramingPhrase(cell.Framing) + ", " + title
 		}
 		if cells[title] == nil {
@@ -93,43 +138,26 @@ func fleetPanels(members []stat.Member, all []results.Cell, sizes []int) []Panel
 	var panels []Panel
 	for _, title := range titles {
 		p := Panel{Title: title, Guides: []float64{1}}
-		if few {
-			p.Series = eachMachine(members, cells[title], sizes)
+		if d.few {
+			p.Series = d.eachMachine(cells[title])
 		} else {
-			p.Series = medianMachine(members, cells[title], sizes)
+			p.Series = d.medians(cells[title])
 		}
 		panels = append(panels, p)
 	}
 	return panels
 }
 
-// measuring returns the machines that measured at least one of the given combinations of settings,
-// and often enough to compare it with raw bytes.
-func measuring(members []stat.Member, cells []results.Cell) []stat.Member {
-	var out []stat.Member
-	for _, m := range members {
-		if slices.ContainsFunc(m.Figures, func(f stat.Figure) bool {
-			return f.Compared().Interval != nil && slices.Contains(cells, f.Cell)
-		}) {
-			out = append(out, m)
-		}
-	}
-	return out
-}
-
 // eachMachine makes a series of dots for each machine.
-func eachMachine(members []stat.Member, cells []results.Cell, sizes []int) []Series {
+func (d *fleetDrawing) eachMachine(cells []results.Cell) []Series {
 	var lines []Series
-	for _, m := range members {
+	for _, m := range d.members {
 		s := Series{Name: m.Name, Dots: true}
 		for _, f := range m.Figures {
-			if slices.Contains(cells, f.Cell) {
-				e := f.Compared()
-				if e.N == 0 { // beside a raw that alone is slow, framings only seem fast
-					continue
-				}
+			// Beside a raw that alone is slow, framings only seem fast: nothing is compared.
+			if e := f.Compared(); e.N > 0 && slices.Contains(cells, f.Cell) {
 				p := pointOf(e, nil)
-				p.X = slices.Index(sizes, f.Cell.Size)
+				p.X = slices.Index(d.sizes, f.Cell.Size)
 				s.Points = append(s.Points, p)
 			}
 		}
@@ -140,22 +168,49 @@ func eachMachine(members []stat.Member, cells []results.Cell, sizes []int) []Ser
 	return lines
 }
 
-// medianMachine makes a line for each framing. The points of a line are medians over all machines.
-func medianMachine(members []stat.Member, cells []results.Cell, sizes []int) []Series {
+// groupsIn returns the groups of machines that have points of their own: each machine, if they are
+// few.
+func (d *fleetDrawing) groupsIn(cell results.Cell) []view.Group {
+	if groups := d.groups[cell.Framing]; groups != nil {
+		return groups
+	}
+	if !d.few {
+		return []view.Group{{Members: d.members}}
+	}
+	var each []view.Group
+	for _, m := range d.members {
+		each = append(each, view.Group{Title: m.Name, Members: []stat.Member{m}})
+	}
+	return each
+}
+
+// medians makes a line for each framing or, if groups of machines differ in it, for each of these
+// groups. The points of a line are medians over machines.
+func (d *fleetDrawing) medians(cells []results.Cell) []Series {
 	var lines []Series
 	for _, cell := range cells {
-		name := view.FieldValue("framing", cell.Framing)
-		i := slices.IndexFunc(lines, func(s Series) bool { return s.Name == name })
-		if i < 0 {
-			i = len(lines)
-			lines = append(lines, Series{Name: name})
-		}
-		figure := view.FleetFigure(members, cell)
-		if figure.N > 0 {
+		for _, g := range d.groupsIn(cell) {
+			name := view.FieldValue("framing", cell.Framing)
+			if g.Title != "" {
+				name += ", " + g.Title
+			}
+			i := slices.IndexFunc(lines, func(s Series) bool { return s.Name == name })
+			if i < 0 {
+				i = len(lines)
+				lines = append(lines, Series{Name: name})
+			}
+			figure := view.FleetFigure(g.Members, cell)
+			if figure.N == 0 {
+				continue
+			}
 			lines[i].Points = append(lines[i].Points, Point{
-				X: slices.Index(sizes, cell.Size), Y: figure.Median, Low: figure.P10,
+				X: slices.Index(d.sizes, cell.Size), Y: figure.Median, Low: figure.P10,
 				High: figure.P90, Samples: figure.N,
 			})
+			lonely := name + ", " + results.ShortPlacement(cell.Placement)
+			if figure.Between && !slices.Contains(d.lonely, lonely) {
+				d.lonely = append(d.lonely, lonely)
+			}
 		}
 	}
 	return lines

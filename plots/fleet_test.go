@@ -123,3 +123,80 @@ func TestTheTitleOfAFleetsChartHasCertainFiguresAlone(t *testing.T) {
 		}
 	}
 }
+
+// sharingMember returns a machine on which ndjson keeps a share of raw's goodput.
+func sharingMember(name, kernel string, share float64) stat.Member {
+	m := stat.Member{Name: name, Runs: []results.Environment{{OS: "linux", Kernel: kernel}}}
+	for _, size := range []int{256, 4096} {
+		e := stat.Estimate{N: 10, Median: share}
+		e.Interval = &stat.Interval{Lo: 0.99 * share, Hi: 1.01 * share}
+		cell := results.Cell{Framing: "ndjson", Size: size, Placement: "same", Pattern: "stream"}
+		m.Figures = append(m.Figures, stat.Figure{Cell: cell, ToRaw: e})
+	}
+	return m
+}
+
+// Groups of machines that the first sentence names have lines of their own. A median that lies
+// between two groups is named.
+func TestTheChartOfAFleetShowsTheGroupsOfItsFirstSentence(t *testing.T) {
+	kernels := []string{"6.1.7", "6.18.2"}
+	for _, tt := range []struct {
+		differ bool
+		names  []string
+		note   string
+		title  string
+	}{
+		{true, []string{"ndjson, linux 6.1", "ndjson, linux 6.18"},
+			"ndjson: one line for linux 6.1, one for linux 6.18.",
+			"Framings keep 60 to 84 % of raw's goodput: medians of 8 machines"},
+		{false, []string{"ndjson"}, "No machine is near these medians: ndjson, one CPU.",
+			"Framings keep 72 % of raw's goodput: medians of 8 machines"},
+	} {
+		var members []stat.Member
+		for i := range 8 {
+			kernel := kernels[0]
+			if tt.differ {
+				kernel = kernels[i%2]
+			}
+			share := []float64{0.6, 0.84}[i%2]
+			members = append(members, sharingMember(fmt.Sprint("m", i), kernel, share))
+		}
+		charts := FleetCharts(members)
+		if len(charts) != 1 {
+			t.Fatalf("%d charts", len(charts))
+		}
+		c := charts[0]
+		if !slices.Equal(c.names(), tt.names) || !slices.Contains(c.Notes, tt.note) {
+			t.Errorf("names %q, notes %q", c.names(), c.Notes)
+		}
+		if c.Title != tt.title {
+			t.Errorf("title %q", c.Title)
+		}
+	}
+}
+
+// The title has no figure that the page calls too noisy to compare.
+func TestTheTitleOfAFleetsChartHasWhatThePageCompares(t *testing.T) {
+	quiet, noisy := sharingMember("quiet", "6.1.7", 0.8), sharingMember("noisy", "6.1.7", 1.4)
+	noisy.Figures[0].ToRaw.Interval = &stat.Interval{Lo: 0.9, Hi: 1.9}
+	noisy.Figures[1] = sharingMember("", "", 0.9).Figures[1]
+	const want = "Framings keep 80 to 90 % of raw's goodput on 2 machines"
+	if c := FleetCharts([]stat.Member{quiet, noisy})[0]; c.Title != want {
+		t.Errorf("title %q", c.Title)
+	}
+}
+
+// The picture shows machines one by one if the page does, though one has nothing to draw.
+func TestTheChartOfAFleetIsOfTheMachinesOfThePage(t *testing.T) {
+	var members []stat.Member
+	for i := range 8 {
+		members = append(members, sharingMember(fmt.Sprint("m", i), "6.1.7", 0.8))
+	}
+	for i := range members[0].Figures {
+		members[0].Figures[i].RawAlone = 0.5
+	}
+	c := FleetCharts(members)[0]
+	if !slices.Equal(c.names(), []string{"ndjson"}) {
+		t.Errorf("names %q", c.names())
+	}
+}
