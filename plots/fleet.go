@@ -58,7 +58,6 @@ type fleetDrawing struct {
 	groups  map[string][]view.Group
 	cells   []results.Cell
 	sizes   []int
-	lonely  []string // the series that have a median to which no machine is near
 }
 
 // measuring returns the machines that measured at least one of the cells, and often enough to
@@ -114,104 +113,96 @@ func (d *fleetDrawing) notes() []string {
 		notes = append(notes, results.FramingPhrase(framing)+": one line for "+
 			strings.Join(titles, ", one for ")+".")
 	}
-	if len(d.lonely) > 0 {
+	var lonely []string
+	for _, cell := range d.cells {
+		for _, g := range d.groupsIn(cell) {
+			name := d.nameOf(g, cell) + ", " + results.ShortPlacement(cell.Placement)
+			if view.FleetFigure(g.Members, cell).Between && !slices.Contains(lonely, name) {
+				lonely = append(lonely, name)
+			}
+		}
+	}
+	if len(lonely) > 0 {
 		notes = append(notes, "No machine is near these medians: "+
-			strings.Join(d.lonely, "; ")+".")
+			strings.Join(lonely, "; ")+".")
 	}
 	return notes
 }
 
 // panels makes a panel for each placement or, of a few machines, for each framing and placement.
 func (d *fleetDrawing) panels() []Panel {
-	var titles []string
-	cells := make(map[string][]results.Cell)
-	for _, cell := range d.cells {
+	var panels []Panel
+	for _, cell := range d.cells { // sorted by placement and framing
 		title := results.ShortPlacement(cell.Placement)
 		if d.few {
 			title = results.FramingPhrase(cell.Framing) + ", " + title
 		}
-		if cells[title] == nil {
-			titles = append(titles, title)
+		if n := len(panels); n == 0 || panels[n-1].Title != title {
+			panels = append(panels, Panel{Title: title, Guides: []float64{1}})
 		}
-		cells[title] = append(cells[title], cell)
-	}
-	var panels []Panel
-	for _, title := range titles {
-		p := Panel{Title: title, Guides: []float64{1}}
-		if d.few {
-			p.Series = d.eachMachine(cells[title])
-		} else {
-			p.Series = d.medians(cells[title])
-		}
-		panels = append(panels, p)
+		d.addPoints(&panels[len(panels)-1], cell)
 	}
 	return panels
 }
 
-// eachMachine makes a series of dots for each machine.
-func (d *fleetDrawing) eachMachine(cells []results.Cell) []Series {
-	var lines []Series
-	for _, m := range d.members {
-		s := Series{Name: m.Name, Dots: true}
-		for _, f := range m.Figures {
-			// Beside a raw that alone is slow, framings only seem fast: nothing is compared.
-			if e := f.Compared(); e.N > 0 && slices.Contains(cells, f.Cell) {
-				p := pointOf(e, nil)
-				p.X = slices.Index(d.sizes, f.Cell.Size)
-				s.Points = append(s.Points, p)
-			}
-		}
-		if len(s.Points) > 0 {
-			lines = append(lines, s)
-		}
-	}
-	return lines
-}
-
-// groupsIn returns the groups of machines that have points of their own: each machine, if they are
-// few.
+// groupsIn returns the groups of machines that have points of their own in a cell: each machine, if
+// they are few.
 func (d *fleetDrawing) groupsIn(cell results.Cell) []view.Group {
 	if groups := d.groups[cell.Framing]; groups != nil {
 		return groups
 	}
-	if !d.few {
-		return []view.Group{{Members: d.members}}
+	if d.few {
+		return view.EachMachine(d.members)
 	}
-	var each []view.Group
-	for _, m := range d.members {
-		each = append(each, view.Group{Title: m.Name, Members: []stat.Member{m}})
-	}
-	return each
+	return []view.Group{{Members: d.members}}
 }
 
-// medians makes a line for each framing or, if groups of machines differ in it, for each of these
-// groups. The points of a line are medians over machines.
-func (d *fleetDrawing) medians(cells []results.Cell) []Series {
-	var lines []Series
-	for _, cell := range cells {
-		for _, g := range d.groupsIn(cell) {
-			name := view.FieldValue("framing", cell.Framing)
-			if g.Title != "" {
-				name += ", " + g.Title
-			}
-			i := slices.IndexFunc(lines, func(s Series) bool { return s.Name == name })
-			if i < 0 {
-				i = len(lines)
-				lines = append(lines, Series{Name: name})
-			}
-			figure := view.FleetFigure(g.Members, cell)
-			if figure.N == 0 {
-				continue
-			}
-			lines[i].Points = append(lines[i].Points, Point{
-				X: slices.Index(d.sizes, cell.Size), Y: figure.Median, Low: figure.P10,
-				High: figure.P90, Samples: figure.N,
-			})
-			lonely := name + ", " + results.ShortPlacement(cell.Placement)
-			if figure.Between && !slices.Contains(d.lonely, lonely) {
-				d.lonely = append(d.lonely, lonely)
-			}
+// addPoints adds the points of a cell to a panel. The panel has a line for each framing or, if
+// groups of machines differ in it, for each of these groups. Of a few machines, it has dots for
+// each.
+func (d *fleetDrawing) addPoints(panel *Panel, cell results.Cell) {
+	for _, g := range d.groupsIn(cell) {
+		p, isMeasured := d.point(g, cell)
+		if !isMeasured {
+			continue
+		}
+		name := d.nameOf(g, cell)
+		i := slices.IndexFunc(panel.Series, func(s Series) bool { return s.Name == name })
+		if i < 0 {
+			i = len(panel.Series)
+			panel.Series = append(panel.Series, Series{Name: name, Dots: d.few})
+		}
+		panel.Series[i].Points = append(panel.Series[i].Points, p)
+	}
+}
+
+func (d *fleetDrawing) nameOf(g view.Group, cell results.Cell) string {
+	framing := view.FieldValue("framing", cell.Framing)
+	switch {
+	case d.few:
+		return g.Title
+	case g.Title == "":
+		return framing
+	}
+	return framing + ", " + g.Title
+}
+
+// point returns the figure of one machine, or the median of several.
+func (d *fleetDrawing) point(g view.Group, cell results.Cell) (p Point, isMeasured bool) {
+	at := slices.Index(d.sizes, cell.Size)
+	if !d.few {
+		figure := view.FleetFigure(g.Members, cell)
+		return Point{
+			X: at, Y: figure.Median, Low: figure.P10, High: figure.P90, Samples: figure.N,
+		}, figure.N > 0
+	}
+	for _, f := range g.Members[0].Figures {
+		// Beside a raw that alone is slow, framings only seem fast: nothing is compared.
+		if e := f.Compared(); f.Cell == cell && e.N > 0 {
+			p = pointOf(e, nil)
+			p.X = at
+			return p, true
 		}
 	}
-	return lines
+	return Point{}, false
 }

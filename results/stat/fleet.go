@@ -25,7 +25,8 @@ type fleetRun struct {
 	environment results.Environment
 	samples     map[int][]observation // by index in Fleet.cells
 	answers     []results.Finding     // see Member
-	troubles    []Trouble
+	failures    []string
+	warnings    []Warning
 	doubtful    []results.Cell // see Member
 	cells       int            // number of records, whether the fleet keeps their samples or not
 	messages    int
@@ -35,11 +36,10 @@ type fleetRun struct {
 // load.
 const AreaServer = "server"
 
-// A Trouble is something that went wrong in a cell.
-type Trouble struct {
-	Failed bool   // if false, it is a warning
-	Text   string // of a warning: the words by which it is known, such as "load"
-	Found  string // of a warning: what was found, without the advice
+// A Warning is about one cell.
+type Warning struct {
+	ID    string // the words by which it is known, such as "load"
+	Found string // without the advice
 }
 
 // NewFleet returns a fleet without machines.
@@ -54,22 +54,18 @@ func NewFleet() *Fleet {
 // FleetOf returns the fleet of the machines in a set.
 func FleetOf(s *results.Set) *Fleet {
 	f := NewFleet()
-	for _, e := range s.Environments {
-		f.Add(e)
-	}
-	for _, r := range s.Records {
-		f.Add(r)
-	}
-	for _, x := range s.Findings {
-		f.Add(x)
-	}
-	for _, t := range s.Targets {
-		f.Add(t)
-	}
-	for _, m := range s.Messages {
-		f.Add(m)
-	}
+	addAll(f, s.Environments)
+	addAll(f, s.Records)
+	addAll(f, s.Findings)
+	addAll(f, s.Targets)
+	addAll(f, s.Messages)
 	return f
+}
+
+func addAll[L results.Line](f *Fleet, lines []L) {
+	for _, line := range lines {
+		f.Add(line)
+	}
 }
 
 // Add adds one line to the fleet.
@@ -115,12 +111,12 @@ func (f *Fleet) once(text string) string {
 func (f *Fleet) addRecord(run *fleetRun, r results.Record) {
 	run.cells++
 	if r.Failed != "" {
-		run.troubles = append(run.troubles, Trouble{Failed: true, Text: f.once(r.Failed)})
+		run.failures = append(run.failures, f.once(r.Failed))
 	}
 	for _, warning := range r.Warnings {
 		id, _, _ := strings.Cut(warning, ": ")
 		found := f.once(WithoutAdvice(warning))
-		run.troubles = append(run.troubles, Trouble{Text: f.once(id), Found: found})
+		run.warnings = append(run.warnings, Warning{f.once(id), found})
 		if id == TwoClusters && r.Cell.Framing == results.FramingRaw {
 			run.doubtful = append(run.doubtful, r.Cell)
 		}
@@ -225,7 +221,8 @@ type Member struct {
 	Figures  []Figure
 	Answers  []results.Finding // the newest for each ID and command, without the evidence
 	Earlier  []results.Finding // those that newer ones replace
-	Troubles []Trouble
+	Failures []string          // one for each failed measurement
+	Warnings []Warning
 	Doubtful []results.Cell // of raw: with samples in two clusters
 	Messages int
 }
@@ -248,7 +245,6 @@ type Figure struct {
 // Members sums up each machine. The machines stand in the order in which their first lines were
 // added, as the files on a command line.
 func (f *Fleet) Members() []Member {
-	order := f.order()
 	byMachine := make(map[string][]*fleetRun)
 	var machines []string
 	for _, run := range f.runs {
@@ -260,7 +256,7 @@ func (f *Fleet) Members() []Member {
 	}
 	var members []Member
 	for _, id := range machines {
-		members = append(members, f.member(byMachine[id], order))
+		members = append(members, f.member(byMachine[id]))
 	}
 	var runs []results.Environment
 	for _, m := range members {
@@ -274,40 +270,28 @@ func (f *Fleet) Members() []Member {
 	return members
 }
 
-// order returns the indices of f.cells, sorted in the order in which tables show the cells.
-func (f *Fleet) order() []int {
-	var order []int
-	for i := range f.cells {
-		order = append(order, i)
-	}
-	slices.SortFunc(order, func(a, b int) int { return compareCells(f.cells[a], f.cells[b]) })
-	return order
-}
-
-// member sums up the runs of one machine. Its figures are in the given order, a list of indices of
-// f.cells.
-func (f *Fleet) member(runs []*fleetRun, order []int) Member {
+// member sums up the runs of one machine. Its figures are in the order in which tables show the
+// cells.
+func (f *Fleet) member(runs []*fleetRun) Member {
 	slices.SortFunc(runs, func(a, b *fleetRun) int {
 		return cmp.Or(a.environment.Time.Compare(b.environment.Time),
 			cmp.Compare(a.environment.Run, b.environment.Run))
 	})
 	var m Member
-	type answerID struct{ id, about string }
-	idOf := func(a results.Finding) answerID {
-		return answerID{a.ID, strings.Join(a.About, " ")}
-	}
-	answers := make(map[answerID]results.Finding)
+	answers := make(map[string]results.Finding) // by ID and command
 	samples := make(map[int][]observation)
 	for _, run := range runs {
 		m.Cells += run.cells
 		m.Messages += run.messages
-		m.Troubles = append(m.Troubles, run.troubles...)
+		m.Failures = append(m.Failures, run.failures...)
+		m.Warnings = append(m.Warnings, run.warnings...)
 		m.Doubtful = append(m.Doubtful, run.doubtful...)
 		for _, a := range run.answers {
-			if old, known := answers[idOf(a)]; known {
+			id := a.ID + "\n" + strings.Join(a.About, " ")
+			if old, known := answers[id]; known {
 				m.Earlier = append(m.Earlier, old)
 			}
-			answers[idOf(a)] = a
+			answers[id] = a
 		}
 		for cell, own := range run.samples {
 			samples[cell] = append(samples[cell], own...)
@@ -317,19 +301,21 @@ func (f *Fleet) member(runs []*fleetRun, order []int) Member {
 	for _, run := range runs {
 		m.Runs = append(m.Runs, run.environment)
 	}
-	slices.SortFunc(m.Troubles, func(a, b Trouble) int {
-		return cmp.Or(cmp.Compare(a.Text, b.Text), cmp.Compare(a.Found, b.Found))
+	slices.Sort(m.Failures)
+	slices.SortFunc(m.Warnings, func(a, b Warning) int {
+		return cmp.Or(cmp.Compare(a.ID, b.ID), cmp.Compare(a.Found, b.Found))
 	})
 	slices.SortFunc(m.Doubtful, compareCells)
 	m.Doubtful = slices.Compact(m.Doubtful)
-	m.Answers = slices.SortedFunc(maps.Values(answers), func(a, b results.Finding) int {
-		return cmp.Or(cmp.Compare(a.ID, b.ID), slices.Compare(a.About, b.About))
-	})
-	for _, cell := range order {
-		if len(samples[cell]) > 0 {
-			m.Figures = append(m.Figures, f.figure(cell, samples))
+	for _, id := range slices.Sorted(maps.Keys(answers)) {
+		m.Answers = append(m.Answers, answers[id])
+	}
+	for at := range f.cells {
+		if len(samples[at]) > 0 {
+			m.Figures = append(m.Figures, f.figure(at, samples))
 		}
 	}
+	slices.SortFunc(m.Figures, func(a, b Figure) int { return compareCells(a.Cell, b.Cell) })
 	return m
 }
 

@@ -2,6 +2,7 @@ package stat
 
 import (
 	"cmp"
+	"fmt"
 	"maps"
 	"math"
 	"slices"
@@ -40,33 +41,18 @@ const (
 	outlierDistance = 1.1  // as a ratio: less is not worth a look
 )
 
-// A kindID is what machines of a kind have in common.
-type kindID struct {
-	os, kernel, arch, cpu, virtualisation, imitation string
-	cpus, pageSize                                   int
-}
-
 // peersOf groups the indices of members by kind of machine. It also returns the indices of all
 // members.
-func peersOf(members []Member) (groups [][]int, all []int) {
-	byKind := make(map[kindID][]int)
-	var order []kindID
+func peersOf(members []Member) (byKind map[string][]int, all []int) {
+	byKind = make(map[string][]int)
 	for i, m := range members {
 		all = append(all, i)
 		e := m.Environment()
-		id := kindID{
-			os: e.OS, kernel: e.Kernel, arch: e.Arch, cpu: e.CPU, virtualisation: e.Virtualisation,
-			imitation: e.Imitation, cpus: e.CPUs, pageSize: e.PageSize,
-		}
-		if byKind[id] == nil {
-			order = append(order, id)
-		}
-		byKind[id] = append(byKind[id], i)
+		kind := fmt.Sprintf("%q %q %q %q %q %q %d %d", e.OS, e.Kernel, e.Arch, e.CPU,
+			e.Virtualisation, e.Imitation, e.CPUs, e.PageSize)
+		byKind[kind] = append(byKind[kind], i)
 	}
-	for _, id := range order {
-		groups = append(groups, byKind[id])
-	}
-	return groups, all
+	return byKind, all
 }
 
 // FleetOutliers finds the outliers of a fleet, the furthest machine first. Of each machine, raw

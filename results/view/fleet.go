@@ -19,7 +19,7 @@ func FleetSections(members []stat.Member, problems []results.Problem) []Section 
 		return nil
 	}
 	outliers, compared := stat.FleetOutliers(members)
-	differences, title, isCertain := differenceSections(members, outliers)
+	differences, title, isCertain := differenceSection(members, outliers)
 	attention, toLookAt := attentionSection(members, outliers, compared)
 	answers := answerSections(members)
 	differ := answerDifference(answers)
@@ -33,7 +33,7 @@ func FleetSections(members []stat.Member, problems []results.Problem) []Section 
 	}
 	// what differs is said first
 	begin := []string{title, missingSentence(problems), differ}
-	all := slices.Concat([]Section{{Lead: begin}}, differences, []Section{attention}, answers,
+	all := slices.Concat([]Section{{Lead: begin}, differences, attention}, answers,
 		[]Section{{Lead: []string{doubtSentence(members)}}, memberSection(members)})
 	var shown []Section
 	for _, s := range all {
@@ -153,17 +153,17 @@ func WriteFleet(w io.Writer, members []stat.Member, problems []results.Problem, 
 // FewMachines is the largest number of machines that are shown one by one.
 const FewMachines = 7
 
-// differenceSections compare the speed of framings with that of raw bytes, on each machine or, if
+// differenceSection compares the speed of framings with that of raw bytes, on each machine or, if
 // there are many, on groups of machines. The title says what differs most, or that nothing does; it
 // is "" if noise hides that. isCertain is true if something surely differs.
-func differenceSections(members []stat.Member, outliers []stat.Outlier) (all []Section,
-	title string, isCertain bool) {
+func differenceSection(members []stat.Member, outliers []stat.Outlier) (out Section, title string,
+	isCertain bool) {
 	main, isMeasured := mainStream(members)
 	if !isMeasured {
-		return nil, "", false
+		return Section{}, "", false
 	}
 	measured := main.measured(members)
-	out := Section{ID: "differences", Title: "Which machines differ, and in what"}
+	out = Section{ID: "differences", Title: "Which machines differ, and in what"}
 	if len(measured) > FewMachines {
 		isCertain = out.addGroups(main.measured(stat.WithoutOutliers(members, outliers)), main)
 	} else {
@@ -174,7 +174,7 @@ func differenceSections(members []stat.Member, outliers []stat.Outlier) (all []S
 		out.Lead = append(out.Lead, fmt.Sprintf("%d of %d machines did not measure this.",
 			missing, len(members)))
 	}
-	return []Section{out}, title, isCertain
+	return out, title, isCertain
 }
 
 // addGroups compares many machines that do not stand out. It reports whether something surely
@@ -206,11 +206,7 @@ func (s *Section) addMachines(members []stat.Member, v fleetStream) bool {
 		}
 		s.Lead = append(s.Lead, text+".")
 	}
-	var each []Group
-	for _, m := range members {
-		each = append(each, Group{m.Name, []stat.Member{m}})
-	}
-	s.Tables = []Table{differenceTable(found), v.table("machine", each)}
+	s.Tables = []Table{differenceTable(found), v.table("machine", EachMachine(members))}
 	s.Notes = nonEmpty([]string{RoughNote(s.Tables)})
 	return len(found) > 0
 }

@@ -51,6 +51,15 @@ type Group struct {
 	Members []stat.Member
 }
 
+// EachMachine returns a group for each machine.
+func EachMachine(members []stat.Member) []Group {
+	var each []Group
+	for _, m := range members {
+		each = append(each, Group{m.Name, []stat.Member{m}})
+	}
+	return each
+}
+
 // A place is a group with its figures in one measurement.
 type place struct {
 	Group

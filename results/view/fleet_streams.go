@@ -130,13 +130,9 @@ func AreFew(members []stat.Member) bool {
 // table returns a table with a row for each group of machines and a column for each framing. The
 // first column has the title in firstTitle.
 func (v fleetStream) table(firstTitle string, groups []Group) Table {
-	metric := "Goodput"
-	if isTrip(v.cell) {
-		metric = "Time of a round trip"
-	}
 	t := Table{
-		Title: fmt.Sprintf("%s vs raw, messages of %s, %s", metric,
-			SizeTitle(v.cell.Size), results.ShortPlacement(v.cell.Placement)),
+		Title: "Goodput vs raw, messages of " + SizeTitle(v.cell.Size) + ", " +
+			results.ShortPlacement(v.cell.Placement),
 		Columns: []Column{
 			{Title: firstTitle, Key: true},
 			{Title: "number", Right: true},

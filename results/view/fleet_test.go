@@ -286,7 +286,7 @@ func TestTheTitleOfAFleetSaysWhatToLookAt(t *testing.T) {
 			members[i] = measuringMember(members[i].Name, 0.4)
 		}
 		for i := range tt.failed {
-			members[9-i].Troubles = []stat.Trouble{{Failed: true, Text: "no memory"}}
+			members[9-i].Failures = []string{"no memory"}
 		}
 		answer := FleetSections(members, nil)[0]
 		if answer.Title != tt.want {

@@ -44,24 +44,19 @@ func (c *concern) add(name, what string, why []string) {
 
 // addOutliers adds the machines that stand out, with what may be the reason.
 func (c *concern) addOutliers(members []stat.Member, outliers []stat.Outlier) {
-	isOdd := make(map[int]bool)
-	hasOddFraming := make(map[int]bool)
-	for _, o := range outliers {
-		isOdd[o.Member] = true
-		if o.Cell.Framing != results.FramingRaw {
-			hasOddFraming[o.Member] = true
-		}
-	}
 	var usual []stat.Member
 	for i, m := range members {
-		if !isOdd[i] {
+		if !slices.ContainsFunc(outliers, func(o stat.Outlier) bool { return o.Member == i }) {
 			usual = append(usual, m)
 		}
 	}
 	for _, o := range outliers {
 		m := members[o.Member]
+		isOddFraming := func(other stat.Outlier) bool {
+			return other.Member == o.Member && other.Cell.Framing != results.FramingRaw
+		}
 		_, framings := noisyFigures(m)
-		isEverything := framings > 0 && !hasOddFraming[o.Member]
+		isEverything := framings > 0 && !slices.ContainsFunc(outliers, isOddFraming)
 		c.add(m.Name, outlierText(o, isEverything), reasons(m, usual))
 	}
 }
@@ -72,7 +67,7 @@ func (c *concern) addNoisy(m stat.Member) {
 		"samples", stat.LeastSamples)
 	var why []string
 	for _, warning := range frequentWarnings(m) {
-		why = append(why, warning.found)
+		why = append(why, warning.Found)
 	}
 	c.add(m.Name, what, why)
 }
@@ -88,9 +83,9 @@ func attentionSection(members []stat.Member, outliers []stat.Outlier, compared i
 	noisy := concern{said: "Most comparisons with raw bytes are too noisy on "}
 	odd.addOutliers(members, outliers)
 	for _, m := range members {
-		if failures := failuresOf(m); len(failures) > 0 {
-			what := results.FormatCount(len(failures), "failed measurement")
-			failed.add(m.Name, what, slices.Compact(failures))
+		if n := len(m.Failures); n > 0 {
+			what := results.FormatCount(n, "failed measurement")
+			failed.add(m.Name, what, slices.Compact(slices.Clone(m.Failures)))
 		}
 		if differ := refutedRules(m); len(differ) > 0 {
 			what := results.FormatCount(len(differ), "finding") + " not as documented"
@@ -232,58 +227,45 @@ func reasons(m stat.Member, others []stat.Member) []string {
 	with := make(map[string]int) // how many others have it
 	for _, o := range others {
 		for _, d := range disturbances(o) {
-			with[d.id]++
+			with[d.ID]++
 		}
 	}
 	for _, d := range disturbances(m) {
-		if isUsual := 10*with[d.id] > len(others); !isUsual {
-			why = append(why, d.found)
+		if isUsual := 10*with[d.ID] > len(others); !isUsual {
+			why = append(why, d.Found)
 		}
 	}
 	return why
 }
 
-// A disturbance may have slowed a machine. Two machines have the same one if the id is equal.
-type disturbance struct{ id, found string }
-
-// disturbances lists frequent warnings, the load, and what the command probe --machine found.
-func disturbances(m stat.Member) []disturbance {
+// disturbances lists what may have slowed a machine: frequent warnings, the load, and what the
+// command probe --machine found. Two machines have the same one if the ID is equal.
+func disturbances(m stat.Member) []stat.Warning {
 	out := frequentWarnings(m)
 	e := m.Environment()
 	if e.Load1 != nil && e.CPUs > 0 && *e.Load1 > float64(e.CPUs) {
 		text := "load " + loadText(e) + " on " + results.FormatCount(e.CPUs, "CPU")
-		out = append(out, disturbance{text, text})
+		out = append(out, stat.Warning{ID: text, Found: text})
 	}
 	for _, f := range foundIn(m.Answers, results.AreaMachine) {
 		text := f.Name() + ": " + f.Found
-		out = append(out, disturbance{text, text})
+		out = append(out, stat.Warning{ID: text, Found: text})
 	}
 	return out
 }
 
 // frequentWarnings returns the warnings that occur in at least a third of a machine's measurements,
 // each with what the last one found.
-func frequentWarnings(m stat.Member) []disturbance {
-	warnings := selected(m.Troubles, func(t stat.Trouble) bool { return !t.Failed })
-	var frequent []disturbance
-	for _, same := range grouped(warnings, func(t stat.Trouble) string { return t.Text }) {
+func frequentWarnings(m stat.Member) []stat.Warning {
+	var frequent []stat.Warning
+	for _, same := range grouped(m.Warnings, func(w stat.Warning) string { return w.ID }) {
 		if 3*len(same) >= m.Cells {
 			last := same[len(same)-1]
-			frequent = append(frequent, disturbance{last.Text, cmp.Or(last.Found, last.Text)})
+			last.Found = cmp.Or(last.Found, last.ID)
+			frequent = append(frequent, last)
 		}
 	}
 	return frequent
-}
-
-// failuresOf returns the failures of a machine, one for each failed measurement.
-func failuresOf(m stat.Member) []string {
-	var all []string
-	for _, trouble := range m.Troubles {
-		if trouble.Failed {
-			all = append(all, trouble.Text)
-		}
-	}
-	return all
 }
 
 // noisyFigures counts a machine's figures that are relative to raw bytes, and how many of these are

@@ -18,7 +18,7 @@ func TestNoisyMachinesAreNotLeftWithoutFigures(t *testing.T) {
 			m.Figures[i].ToRaw = stat.Estimate{N: 3, Median: 0.9}
 		}
 		const load = "other programs kept about 1.3 of 2 CPUs busy"
-		m.Troubles = []stat.Trouble{{Text: "load", Found: load}, {Text: "load", Found: load}}
+		m.Warnings = []stat.Warning{{ID: "load", Found: load}, {ID: "load", Found: load}}
 		m.Runs[0].Command = "pipebench run"
 		members = append(members, m)
 	}
@@ -100,7 +100,7 @@ func TestTheReasonIsWhatOthersDoNotHave(t *testing.T) {
 			m.Runs[0].CPU = "Xeon"
 		}
 		if i < 3 {
-			m.Troubles = []stat.Trouble{{Text: "load", Found: load}, {Text: "load", Found: load}}
+			m.Warnings = []stat.Warning{{ID: "load", Found: load}, {ID: "load", Found: load}}
 		}
 		members = append(members, m)
 	}
@@ -108,7 +108,7 @@ func TestTheReasonIsWhatOthersDoNotHave(t *testing.T) {
 	if !strings.HasSuffix(rows, " | Xeon") {
 		t.Errorf("rows %q", rows)
 	}
-	members[1].Troubles, members[2].Troubles = nil, nil
+	members[1].Warnings, members[2].Warnings = nil, nil
 	rows = textOf(FleetSections(members, nil)[2].Tables[0])
 	if !strings.HasSuffix(rows, " | Xeon; "+load) {
 		t.Errorf("rows %q", rows)
