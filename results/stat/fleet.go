@@ -225,6 +225,8 @@ type Member struct {
 	Warnings []Warning
 	Doubtful []results.Cell // of raw: with samples in two clusters
 	Messages int
+
+	Disagreement *Disagreement // of its runs; nil if none is sure
 }
 
 // Environment returns the environment of the run that measured most cells.
@@ -240,6 +242,8 @@ type Figure struct {
 	// RawAlone is how many times the figure of raw is the usual one, where framings are as fast as
 	// usual. It is 0 elsewhere. Ratios to such a raw say nothing about a framing.
 	RawAlone float64
+
+	RunsDiffer bool // beyond the noise, so that no run has this figure
 }
 
 // Members sums up each machine. The machines stand in the order in which their first lines were
@@ -310,29 +314,40 @@ func (f *Fleet) member(runs []*fleetRun) Member {
 	for _, id := range slices.Sorted(maps.Keys(answers)) {
 		m.Answers = append(m.Answers, answers[id])
 	}
+	var observed [][]observation
 	for at := range f.cells {
 		if len(samples[at]) > 0 {
-			m.Figures = append(m.Figures, f.figure(at, samples))
+			figure, compared := f.figure(at, samples)
+			m.Figures = append(m.Figures, figure)
+			observed = append(observed, compared)
 		}
+	}
+	if len(runs) > 1 {
+		m.compareRuns(observed)
 	}
 	slices.SortFunc(m.Figures, func(a, b Figure) int { return compareCells(a.Cell, b.Cell) })
 	return m
 }
 
-// figure computes the figure of one machine for f.cells[at]. The map has the machine's samples, by
-// the index in f.cells.
-func (f *Fleet) figure(at int, samples map[int][]observation) Figure {
+// figure computes the figure of one machine for f.cells[at], and returns what [Figure.Compared] was
+// made from. The map has the machine's samples, by the index in f.cells.
+func (f *Fleet) figure(at int, samples map[int][]observation) (Figure, []observation) {
 	cell := f.cells[at]
 	own := samples[at]
 	sortObservations(own)
 	figure := Figure{Cell: cell, Speed: estimate(own)}
+	if cell.Framing == results.FramingRaw {
+		return figure, own
+	}
 	beside := cell
 	beside.Framing = results.FramingRaw
 	raw, measured := f.index[beside]
-	if measured && cell.Framing != results.FramingRaw {
-		figure.ToRaw = estimate(ratiosOf(own, samples[raw]))
+	if !measured {
+		return figure, nil
 	}
-	return figure
+	ratios := ratiosOf(own, samples[raw])
+	figure.ToRaw = estimate(ratios)
+	return figure, ratios
 }
 
 // sortObservations puts observations in an order that does not depend on the order of the lines in

@@ -3,6 +3,7 @@ package stat
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 
@@ -127,18 +128,27 @@ func forkInterval(forks [][]float64, centre float64) *Interval {
 const forkLevel = 0.01
 
 // forkWarning returns a warning if the named figure differs between starts of the worker processes
-// by more than chance explains and at least by the factor [modeDistance]. Otherwise, it returns "".
+// of one run by more than chance explains and at least by the factor [modeDistance]. Otherwise, it
+// returns "".
 func forkWarning(figure string, format func(float64) string, all []observation) string {
-	forks := byFork(undisturbed(all, observation.isDisturbed))
-	if len(forks) < 2 {
-		return ""
+	byRun := make(map[string][]observation)
+	for _, o := range all {
+		run := o.moment.fork.run
+		byRun[run] = append(byRun[run], o)
 	}
 	byMedian := func(a, b []float64) int { return cmp.Compare(medianOf(a), medianOf(b)) }
-	slices.SortFunc(forks, byMedian)
-	least, most := medianOf(forks[0]), medianOf(forks[len(forks)-1])
-	if kruskalWallis(forks) >= forkLevel || most < modeDistance*least {
-		return ""
+	for _, run := range slices.Sorted(maps.Keys(byRun)) {
+		forks := byFork(undisturbed(byRun[run], observation.isDisturbed))
+		if len(forks) < 2 {
+			continue
+		}
+		slices.SortFunc(forks, byMedian)
+		least, most := medianOf(forks[0]), medianOf(forks[len(forks)-1])
+		if kruskalWallis(forks) < forkLevel && most >= modeDistance*least {
+			return fmt.Sprintf("forks differ beyond chance: %s is %s in one start of the "+
+				"processes and %s in another; more forks tell what is usual", figure,
+				format(least), format(most))
+		}
 	}
-	return fmt.Sprintf("forks differ beyond chance: %s is %s in one start of the processes "+
-		"and %s in another; more forks tell what is usual", figure, format(least), format(most))
+	return ""
 }

@@ -22,7 +22,7 @@ type Noise struct {
 // together with the framing raw. All runs must be of one build.
 func NoiseOf(s *results.Set) []Noise {
 	var out []Noise
-	rows := gatherRows(s)
+	rows := gatherRows(s, hashOf)
 	sortRows(rows)
 	for _, row := range rows {
 		raw := row.findRaw(rows)

@@ -181,9 +181,11 @@ func outliersAmong(members []Member, own, peers []int) (found []Outlier, compare
 }
 
 // Compared returns the estimate by which machines are compared: the ratio to the framing raw or,
-// for raw itself, the speed. Its N is 0 if there is none.
+// for raw itself, the speed. Its N is 0 if there is none, or if no run has this figure.
 func (f Figure) Compared() Estimate {
 	switch {
+	case f.RunsDiffer:
+		return Estimate{}
 	case f.Cell.Framing == results.FramingRaw:
 		return f.Speed
 	case f.RawAlone > 0:

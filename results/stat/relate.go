@@ -35,6 +35,7 @@ type logEstimate struct {
 	pairs     []float64 // if set, logarithms of the ratios of pairs; mean and err are then not used
 
 	disturbed float64 // share of samples during which other programs took a CPU
+	starts    int     // number of starts of the worker processes, if each took several samples
 }
 
 // interval returns limits between which the truth lies with a chance of 1-alpha. They are infinite
@@ -82,10 +83,15 @@ func medianOfLines(logs []float64) logEstimate {
 	return e
 }
 
-// ratioToRaw estimates the logarithm of a ratio to the framing raw. It computes an error from all
-// samples and one from the starts of the worker processes, and takes the larger one.
+// ratioToRaw estimates the logarithm of a ratio to the framing raw.
 func ratioToRaw(m Metric, own, raw []results.Record) logEstimate {
-	used := undisturbed(m.ratios(own, raw), observation.isDisturbed)
+	return logOf(m.ratios(own, raw))
+}
+
+// logOf estimates the logarithm of what was observed in one run. It computes an error from all
+// samples and one from the starts of the worker processes, and takes the larger one.
+func logOf(all []observation) logEstimate {
+	used := undisturbed(all, observation.isDisturbed)
 	if slices.ContainsFunc(used, func(o observation) bool { return o.value <= 0 }) {
 		return logEstimate{} // CPU time is counted in ticks, and a sample had none
 	}
@@ -95,7 +101,9 @@ func ratioToRaw(m Metric, own, raw []results.Record) logEstimate {
 			e.disturbed += 1 / float64(len(used))
 		}
 	}
-	if forks := byFork(used); len(forks) > 1 {
+	forks := byFork(used)
+	e.starts = len(forks)
+	if len(forks) > 1 {
 		var medians []float64
 		for _, fork := range forks {
 			medians = append(medians, medianOf(logsOf(fork)))
@@ -113,8 +121,8 @@ func (c *Comparison) compareCells(before, after *results.Set, o CompareOptions) 
 		metric: MustMetric("cpu-time"),
 		shown:  toRaw,
 		across: o.Across,
-		old:    gatherRows(before),
-		new:    gatherRows(after),
+		old:    gatherRows(before, hashOf),
+		new:    gatherRows(after, hashOf),
 	}
 	for _, name := range o.Metrics {
 		if slices.Contains(relativeMetrics, name) {

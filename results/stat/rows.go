@@ -56,15 +56,22 @@ type Row struct {
 	Warnings    []string `json:"warnings,omitempty"`
 
 	Records []results.Record `json:"-"` // the records that the samples are from
+
+	id string // tells the machine from others in one list of rows
 }
 
 // Rows computes the figures of a set. The result has a row for each machine and combination of
 // settings, in the order in which tables show them.
 func Rows(s *results.Set) []Row {
-	rows := gatherRows(s)
+	rows := gatherRows(s, results.Environment.Node)
 	for i := range rows {
 		rows[i].addFigures()
 		rows[i].compareWithRaw(rows)
+	}
+	if len(s.Environments) > 1 {
+		for _, m := range FleetOf(s).Members() {
+			m.warn(rows)
+		}
 	}
 	sortRows(rows)
 	return rows
@@ -78,8 +85,13 @@ func SampleRow(machine string, c results.Cell, samples []results.Sample) Row {
 	return r
 }
 
-// gatherRows makes a row without figures for each machine and combination of settings.
-func gatherRows(s *results.Set) []Row {
+// hashOf returns the hash of a machine. Comparisons take hosts with the same hash for one machine,
+// because some CI systems give each run a new host.
+func hashOf(e results.Environment) string { return e.Machine }
+
+// gatherRows makes a row without figures for each machine and combination of settings. Runs with
+// the same id are of one machine.
+func gatherRows(s *results.Set, id func(results.Environment) string) []Row {
 	type rowID struct {
 		machine string
 		cell    results.Cell
@@ -88,15 +100,18 @@ func gatherRows(s *results.Set) []Row {
 	records := make(map[rowID][]results.Record)
 	for _, r := range s.Records {
 		e, _ := s.Environment(r.Run)
-		id := rowID{e.Machine, r.Cell}
-		if records[id] == nil {
-			order = append(order, id)
+		row := rowID{id(e), r.Cell}
+		if records[row] == nil {
+			order = append(order, row)
 		}
-		records[id] = append(records[id], r)
+		records[row] = append(records[row], r)
 	}
 	var out []Row
 	for _, id := range order {
-		out = append(out, poolRecords(id.machine, records[id]...))
+		e, _ := s.Environment(records[id][0].Run)
+		row := poolRecords(e.Machine, records[id]...)
+		row.id = id.machine
+		out = append(out, row)
 	}
 	return out
 }
@@ -221,7 +236,7 @@ func (r *Row) findRaw(all []Row) *Row {
 	c := r.Cell
 	c.Framing = results.FramingRaw
 	for i := range all {
-		if all[i].Machine == r.Machine && all[i].Cell == c {
+		if all[i].id == r.id && all[i].Cell == c {
 			return &all[i]
 		}
 	}
@@ -277,12 +292,12 @@ var (
 func sortRows(rows []Row) {
 	var machines []string
 	for _, r := range rows {
-		if !slices.Contains(machines, r.Machine) {
-			machines = append(machines, r.Machine)
+		if !slices.Contains(machines, r.id) {
+			machines = append(machines, r.id)
 		}
 	}
 	slices.SortStableFunc(rows, func(a, b Row) int {
-		return cmp.Or(byList(machines, a.Machine, b.Machine), compareCells(a.Cell, b.Cell))
+		return cmp.Or(byList(machines, a.id, b.id), compareCells(a.Cell, b.Cell))
 	})
 }
 

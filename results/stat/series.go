@@ -57,7 +57,7 @@ func compared(c results.Cell, samples []results.Sample) []Metric {
 // SeriesOf lists everything in a set that can be compared, in the order in which tables show it.
 func SeriesOf(s *results.Set) []Series {
 	out := verdictSeries(s)
-	rows := gatherRows(s)
+	rows := gatherRows(s, hashOf)
 	sortRows(rows)
 	for _, r := range rows {
 		for _, m := range compared(r.Cell, r.Pooled()) {

@@ -23,8 +23,9 @@ func FleetSections(members []stat.Member, problems []results.Problem) []Section 
 	attention, toLookAt := attentionSection(members, outliers, compared)
 	answers := answerSections(members)
 	differ := answerDifference(answers)
+	disagreement := disagreementSentences(members)
 	if !isCertain {
-		title = cmp.Or(differ, title, first(attention.Lead))
+		title = cmp.Or(first(disagreement), differ, title, first(attention.Lead))
 	}
 	answer := Section{ID: "answer", Title: cmp.Or(strings.TrimSuffix(title, "."),
 		results.FormatCount(len(members), "machine"))}
@@ -32,7 +33,8 @@ func FleetSections(members []stat.Member, problems []results.Problem) []Section 
 		answer.Tables = []Table{t}
 	}
 	// what differs is said first
-	begin := []string{title, missingSentence(problems), differ}
+	begin := slices.Concat([]string{title}, disagreement,
+		[]string{missingSentence(problems), differ})
 	all := slices.Concat([]Section{{Lead: begin}, differences, attention}, answers,
 		[]Section{{Lead: []string{doubtSentence(members)}}, memberSection(members)})
 	var shown []Section

@@ -170,9 +170,12 @@ func groupValue(members []stat.Member, cell results.Cell) Value {
 	isRaw := cell.Framing == results.FramingRaw
 	known, noisy := standings(members, cell)
 	all := slices.Concat(known, noisy)
-	if len(members) == 1 { // here a figure may stand that is not comparable
+	if len(members) == 1 && len(all) == 0 { // here a figure may stand that is not comparable
 		for _, f := range members[0].Figures {
-			if f.Cell == cell && f.RawAlone > 0 && !isRaw {
+			switch {
+			case f.Cell == cell && isRaw:
+				all = []standing{{Member: members[0], Estimate: f.Speed}}
+			case f.Cell == cell && f.ToRaw.N > 0:
 				all = []standing{{Member: members[0], Estimate: f.ToRaw}}
 			}
 		}

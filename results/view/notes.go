@@ -18,7 +18,7 @@ func screenNotes(s *results.Set, rows []stat.Row, isPart bool) []string {
 	out = append(out, warningNotes(failures, len(rows), "cell")...)
 	doubts = slices.DeleteFunc(doubts, func(w warning) bool { // the screen tells of these anyway
 		return strings.HasPrefix(w.text, "fewer samples than asked for") ||
-			strings.HasPrefix(w.text, loadPrefix)
+			strings.HasPrefix(w.text, loadPrefix) || w.text == stat.RunsDiffer
 	})
 	cells := results.FormatCount(len(rows), "cell")
 	told := warningNotes(doubts, len(rows), "cell")

@@ -36,7 +36,7 @@ func Sections(s *results.Set) []Section {
 		Title:    "What the records hold",
 		Lead:     answer(s, sum, ""),
 		Commands: commandsOf(s),
-		Final:    isFinal(s, sum.Rows),
+		Final:    isFinal(s, sum),
 	}
 	tuned := s.FindingsOf(results.AreaTune)
 	switch {
@@ -58,10 +58,11 @@ func Sections(s *results.Set) []Section {
 }
 
 // isFinal reports whether no chart may replace the title of the page, because measurements are
-// noisy, few, or not the point.
-func isFinal(s *results.Set, rows []stat.Row) bool {
+// noisy, few, of runs that disagree, or not the point.
+func isFinal(s *results.Set, sum Summary) bool {
 	found := len(s.FindingsOf(results.AreaClaim)) + len(s.FindingsOf(results.AreaTune))
-	return found > 0 || allHaveTooFewSamples(rows) || isTooNoisyToRank(rows, splitRun(rows).bare)
+	return found > 0 || sum.runsDisagree || allHaveTooFewSamples(sum.Rows) ||
+		isTooNoisyToRank(sum.Rows, splitRun(sum.Rows).bare)
 }
 
 // sections lists a section for each kind of record. Without detail, they are short enough for a

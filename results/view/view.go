@@ -154,19 +154,27 @@ type Summary struct {
 	Findings []results.Finding `json:"findings,omitempty"`
 	Targets  []results.Target  `json:"targets,omitempty"`
 	Messages []results.Message `json:"messages,omitempty"`
+
+	runsDisagree bool // Meaning says so
 }
 
 // Summarise works out the figures of every [results.Cell] of the set.
 func Summarise(s *results.Set) Summary {
 	rows := stat.Rows(s)
-	sentences := nonEmpty(append([]string{interruption(s, rows)}, meaning(rows)...))
+	var members []stat.Member
+	if len(s.Environments) > 1 {
+		members = stat.FleetOf(s).Members()
+	}
+	disagreement := disagreementSentences(members)
+	sentences := nonEmpty(slices.Concat([]string{interruption(s, rows)}, disagreement,
+		meaning(rows)))
 	noisy := isTooNoisyToRank(rows, splitRun(rows).bare)
 	if noisy && slices.ContainsFunc(s.Environments, isOfRun) {
 		sentences = append(sentences, longerRun)
 	}
-	if len(s.Machines()) > 1 {
+	if len(members) > 1 {
 		sentences = nil
-		fleet := FleetSections(stat.FleetOf(s).Members(), s.Problems)
+		fleet := FleetSections(members, s.Problems)
 		if len(fleet) > 0 {
 			sentences = fleet[0].Lead // the first section is the answer
 		}
@@ -180,5 +188,6 @@ func Summarise(s *results.Set) Summary {
 		Findings:     s.Findings,
 		Targets:      s.Targets,
 		Messages:     s.Messages,
+		runsDisagree: len(disagreement) > 0,
 	}
 }

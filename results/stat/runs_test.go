@@ -1,0 +1,202 @@
+package stat
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/pipebench/pipebench/results"
+	"github.com/pipebench/pipebench/results/resultstest"
+)
+
+// manyCells makes a run of 96 cells.
+func (m machine) manyCells(run, slow string, factor float64) *results.Set {
+	set := &results.Set{}
+	for i := range 8 {
+		one := m.run(slow, factor).Set
+		for j := range one.Records {
+			one.Records[j].Cell.Capacity = i * 4096
+		}
+		if i > 0 {
+			one.Environments = nil
+		}
+		set = results.Merge(set, one)
+	}
+	return renamed(set, run)
+}
+
+func renamed(set *results.Set, run string) *results.Set {
+	for i := range set.Environments {
+		set.Environments[i].Run = run
+	}
+	for i := range set.Records {
+		set.Records[i].Run = run
+	}
+	return set
+}
+
+func TestRunsThatDifferAreNotOneFigure(t *testing.T) {
+	m := machine{rng: rand.New(rand.NewPCG(91, 92)), luck: 0.01, scatter: 0.03}
+	old := m.manyCells("old", "ndjson", 1.2)
+	new := m.manyCells("new", "ndjson", 1.6)
+	new.Environments[0].Time = new.Environments[0].Time.Add(25 * time.Hour)
+	for _, set := range []*results.Set{results.Merge(old, new), results.Merge(new, old)} {
+		member := FleetOf(set).Members()[0]
+		d := member.Disagreement
+		if d == nil {
+			t.Fatal("the runs are said to agree")
+		}
+		isRight := d.Low.Run.Run == "new" && near(d.Low.Median, 1/1.6, 0.05) &&
+			d.High.Run.Run == "old" && near(d.High.Median, 1/1.2, 0.05)
+		if !isRight || d.Cell.Framing != "ndjson" || d.Cells != 24 || d.Compared != 24 {
+			t.Errorf("got %+v", *d)
+		}
+		for _, f := range member.Figures {
+			isNdjson := f.Cell.Framing == "ndjson"
+			if f.RunsDiffer != isNdjson || (f.Compared().N == 0) != isNdjson {
+				t.Errorf("%v: runs differ: %v", f.Cell, f.RunsDiffer)
+			}
+		}
+		for _, r := range Rows(set) {
+			warnings := strings.Join(r.Warnings, "; ")
+			switch isNdjson := r.Cell.Framing == "ndjson"; {
+			case strings.Contains(warnings, "forks differ"):
+				t.Errorf("%v: forks of several runs are compared: %s", r.Cell, warnings)
+			case isNdjson != slices.Contains(r.Warnings, RunsDiffer):
+				t.Errorf("%v: got %q", r.Cell, warnings)
+			}
+		}
+	}
+}
+
+// Runs with one truth are hardly ever called different, whatever their forks and samples do.
+func TestRunsThatAreAlikeDoNotDisagree(t *testing.T) {
+	const trials, cells = 20, 100
+	rng := rand.New(rand.NewPCG(93, 94))
+	wrong, all := 0, 0
+	for _, noise := range noises {
+		for _, luck := range []float64{0, 0.02, 0.1, 0.3} { // of a fork
+			for trial := range trials {
+				m := Member{}
+				for run := range 2 + trial%3 {
+					m.Runs = append(m.Runs, results.Environment{Run: fmt.Sprint(run)})
+				}
+				var observed [][]observation
+				for size := range cells {
+					cell := resultstest.Cell("ndjson", size)
+					m.Figures = append(m.Figures, Figure{Cell: cell})
+					var own []observation
+					for _, run := range m.Runs {
+						for fork := range Forks {
+							start := luck * rng.NormFloat64()
+							for round := range 3 {
+								taken := moment{forkID{run.Run, fork + 1}, round}
+								value := math.Exp(start + 0.05*noise.of(rng))
+								own = append(own, observation{taken, value, false})
+							}
+						}
+					}
+					observed = append(observed, own)
+				}
+				m.compareRuns(observed)
+				all++
+				if m.Disagreement != nil {
+					wrong++
+					t.Logf("%s, luck %v: %+v", noise.name, luck, *m.Disagreement)
+				}
+			}
+		}
+	}
+	if wrong > all/100 {
+		t.Errorf("of %d machines whose runs are alike, %d are said to disagree", all, wrong)
+	}
+}
+
+// Starts of one recorded run, dealt out to two runs, do not disagree.
+func TestHalvesOfRecordedRunsDoNotDisagree(t *testing.T) {
+	const folder = "../../cmd/pipebench/testdata/screens/"
+	for _, name := range []string{"run", "tune", "claims"} {
+		halves := []*results.Set{{}, {}}
+		for half, set := range halves {
+			recorded, err := results.Read(folder + name + ".jsonl.gz")
+			if err != nil {
+				t.Fatal(err)
+			}
+			set.Environments = recorded.Environments[:1]
+			for _, r := range recorded.Records {
+				r.Samples = slices.DeleteFunc(r.Samples, func(s results.Sample) bool {
+					return s.Fork%2 != half
+				})
+				set.Records = append(set.Records, r)
+			}
+			renamed(set, []string{"even", "odd"}[half])
+		}
+		member := FleetOf(results.Merge(halves...)).Members()[0]
+		if len(member.Runs) != 2 || member.Disagreement != nil {
+			t.Errorf("%s: got %d runs, %+v", name, len(member.Runs), member.Disagreement)
+		}
+	}
+}
+
+// A third run that tells nothing hides no difference between the others.
+func TestANoisyRunHidesNoDifference(t *testing.T) {
+	m := machine{rng: rand.New(rand.NewPCG(101, 102)), scatter: 0.02}
+	set := results.Merge(m.manyCells("old", "ndjson", 1.2), m.manyCells("new", "ndjson", 1.6))
+	m.luck = 0.5
+	set = results.Merge(set, m.manyCells("noisy", "ndjson", 1.3))
+	if d := FleetOf(set).Members()[0].Disagreement; d == nil || d.Cell.Framing != "ndjson" {
+		t.Errorf("got %+v", d)
+	}
+}
+
+// A start may differ from the next one, so two runs of one start each cannot be told apart.
+func TestRunsOfOneStartAreNotCompared(t *testing.T) {
+	m := machine{rng: rand.New(rand.NewPCG(95, 96)), scatter: 0.01}
+	both := results.Merge(m.manyCells("old", "ndjson", 1), m.manyCells("new", "ndjson", 2))
+	for i := range both.Records {
+		for j := range both.Records[i].Samples {
+			both.Records[i].Samples[j].Fork = 1
+		}
+	}
+	if d := FleetOf(both).Members()[0].Disagreement; d != nil {
+		t.Errorf("got %+v", *d)
+	}
+}
+
+// A raw of another speed is told only from a factor on that load and clock seldom make.
+func TestSpeedsOfRawDifferByMoreThanShares(t *testing.T) {
+	for _, tt := range []struct {
+		factor float64
+		want   bool
+	}{{1.3, false}, {2, true}} {
+		m := machine{rng: rand.New(rand.NewPCG(97, 98)), scatter: 0.01}
+		old := m.manyCells("old", "", 1)
+		m.level = math.Log(tt.factor)
+		both := results.Merge(old, m.manyCells("new", "", 1))
+		d := FleetOf(both).Members()[0].Disagreement
+		if (d != nil) != tt.want || d != nil && d.Cell.Framing != results.FramingRaw {
+			t.Errorf("%v times as slow: got %+v", tt.factor, d)
+		}
+	}
+}
+
+// Two hosts with the same hash are two machines, with rows of their own.
+func TestRowsOfHostsWithOneHash(t *testing.T) {
+	m := machine{rng: rand.New(rand.NewPCG(99, 100)), scatter: 0.01}
+	old := m.manyCells("old", "", 1)
+	other := m.manyCells("other", "", 1)
+	other.Environments[0].Hostname = "other"
+	rows := Rows(results.Merge(old, other))
+	if len(rows) != len(old.Records)+len(other.Records) {
+		t.Errorf("got %d rows of %d records", len(rows), len(old.Records)+len(other.Records))
+	}
+	for _, r := range rows {
+		if len(r.Runs) != 1 || r.Machine == "" {
+			t.Errorf("%v: got the runs %q of machine %q", r.Cell, r.Runs, r.Machine)
+		}
+	}
+}
