@@ -64,6 +64,9 @@ func (f *reportFlags) run(cmd *cobra.Command, paths []string) error {
 	if err := f.show(cmd, &g, o); err != nil {
 		return err
 	}
+	if f.out == "" && (f.format == view.FormatCSV || f.format == view.FormatBench) {
+		reportLeftOut(cmd, g.set, f.format)
+	}
 	return requireComplete(g.set)
 }
 
@@ -94,6 +97,15 @@ func (f *reportFlags) show(cmd *cobra.Command, g *gathered, o plots.ReportOption
 		return f.save(cmd, f.out, g, o)
 	}
 	return f.draw(cmd, g, o)
+}
+
+// reportLeftOut says what the set holds beside measurements, which are all that the format has.
+func reportLeftOut(cmd *cobra.Command, set *results.Set, format view.Format) {
+	n := len(set.Findings) + len(set.Targets) + len(set.Messages)
+	if n > 0 && len(set.Records) > 0 {
+		writeNotice(cmd.ErrOrStderr(), fmt.Sprintf("pipebench: %s has the measurements alone, not "+
+			"%s of other kinds: --format json has all", format, results.FormatCount(n, "record")))
+	}
 }
 
 // sources returns the names of the first twelve files, and how many more there are.
