@@ -104,10 +104,6 @@ func flagError(cmd *cobra.Command, err error) error {
 		name = letters
 		typed = "-" + letters
 	}
-	old := cmd.Name() + " --" + name
-	if instead, known := oldFlags[old]; known {
-		return usageError(fmt.Errorf("%s is gone: use %s", old, instead))
-	}
 	text := "unknown flag: " + typed
 	var flags []string
 	cmd.Flags().VisitAll(func(f *pflag.Flag) { flags = append(flags, f.Name) })

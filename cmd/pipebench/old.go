@@ -32,13 +32,3 @@ func newOldCommands() []*cobra.Command {
 	}
 	return hidden
 }
-
-// oldFlags are flags of earlier versions. Each has what to type instead.
-var oldFlags = map[string]string{
-	"compare --interleaved": "the two commands, which take turns",
-	"compare --noise":       "files with several runs (run --repeat): they tell their scatter",
-	"run --scenario":        "pipebench probe --failures --only NAME",
-	"drive --faults":        "pipebench check --server -- COMMAND",
-	"drive --against":       "pipebench compare --drive OLD NEW",
-	"drive --badge":         "the first line of the result",
-}
