@@ -37,6 +37,7 @@ type Driver struct {
 	starts   int
 	inChunks bool // an earlier process of the server split its answers into chunks
 	isLoud   bool // a record says that the server wrote much to standard error
+	isStray  bool // a record warns of what is no message on standard output
 	unopened bool // an LSP server gets no document, and no record says so yet
 
 	tooLongAt int           // the size at which escapes of characters may be too long; 0 for none
@@ -256,10 +257,11 @@ func (d *Driver) warnOfSideEffects(t *results.Target) {
 		return
 	}
 	lines, first := s.Strays.Lines()
-	if lines > 0 {
-		t.Evidence.Server.StrayLines = lines
-		warn(t, "%s on standard output without a message, the first: %q; log to standard error",
-			results.FormatCount(int(lines), "line"), first)
+	t.Evidence.Server.StrayLines = lines
+	if lines > 0 && !d.isStray {
+		d.isStray = true
+		warn(t, "lines on standard output without a message, the first: %q; log to standard error",
+			first)
 	}
 	late := s.Strays.Unasked.Load()
 	if late > 0 {

@@ -75,17 +75,16 @@ func TestSweepNamesEachFault(t *testing.T) {
 			if r.FailsOnCharacters() != onCharacters {
 				t.Errorf("the characters are to blame: %v: %v", !onCharacters, r.Evidence)
 			}
+			var warnings string
+			for _, r := range sweep.Targets {
+				warnings += strings.Join(r.Warnings, " ")
+			}
 			switch row.fault {
 			case "dirty":
-				warnings := strings.Join(r.Warnings, " ")
-				if !strings.Contains(warnings, "standard output without a message") {
-					t.Errorf("warnings %q", r.Warnings)
+				if strings.Count(warnings, "standard output without a message") != 1 {
+					t.Errorf("warnings %q", warnings)
 				}
 			case "stderr-flood":
-				var warnings string
-				for _, r := range sweep.Targets {
-					warnings += strings.Join(r.Warnings, " ")
-				}
 				if strings.Count(warnings, "standard error") != 1 ||
 					!strings.Contains(warnings, "a client that does not read them can hang") {
 					t.Errorf("warnings %q", warnings)

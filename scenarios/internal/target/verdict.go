@@ -76,8 +76,7 @@ var advice = map[Verdict]string{
 		"both while writing",
 	Corrupt: "bytes were changed on the way: look for text decoded a chunk at a time, and for " +
 		"two writers on one stream",
-	Truncated: "the answer was cut: flush before exit, and write again what a non-blocking " +
-		"stream did not take",
+	Truncated: "the answer was cut: flush before exit; " + adviceNonBlocking,
 	WrongLength: "Content-Length counts the bytes of the message as it is written: count them " +
 		"after encoding it, not its characters and not the bytes of another encoding",
 	Buffered: "its output is block-buffered, as standard output is on a pipe unless the program " +
@@ -120,6 +119,11 @@ func (v Verdict) Advice() string {
 	return ""
 }
 
+// adviceNonBlocking is for a server that may have lost a part of its answer.
+const adviceNonBlocking = "if its standard output is non-blocking (O_NONBLOCK), a large write " +
+	"takes a part and refuses the rest with EAGAIN: wait for room and write the rest, or make " +
+	"it blocking (in Python os.set_blocking(1, True))"
+
 // AdviceOnCharacters is for a server that answers only without characters of several bytes.
 const AdviceOnCharacters = "decode whole messages, not each read (in Node setEncoding, in " +
 	"Python sys.stdin.buffer); Content-Length counts bytes, not characters"
@@ -141,12 +145,12 @@ func (o *Outcome) Advice(command string) string {
 	case o.Verdict == Unanswered || o.Verdict == ErrorReply || o.Verdict == Corrupt:
 		return o.Why + "; " + o.Verdict.Advice()
 	case o.Verdict == Truncated && o.pending.Length > 0:
-		return WrongLength.Advice() + "; write again what a non-blocking stream did not take"
+		return WrongLength.Advice() + "; " + adviceNonBlocking
 	case o.Verdict == Truncated && e != nil && e.Offset != nil:
 		return o.Why + "; the server, or its tool, may cut texts"
-	case o.Verdict == Truncated && e != nil && e.Probe == probeAnswered:
-		return "the server lives, and its answer is only a beginning: it, or its tool, may cut " +
-			"texts, or lose what a non-blocking stream did not take"
+	case o.Verdict == Truncated && e != nil && e.Probe != probeGone:
+		return "the server lives, and its answer is only a beginning: " + adviceNonBlocking +
+			"; else it, or its tool, may cut texts"
 	case o.Verdict == exitPrefix+"0" && o.accepted < longLine:
 		return adviceExit
 	case o.Verdict != Deaf || e == nil:
