@@ -38,7 +38,7 @@ func (f *tuneFlags) register(cmd *cobra.Command) {
 		"framing of the messages that are not cut into chunks")
 	addCount(cmd, &f.samples, "samples", countFlag{usual: 12, least: 1}, samplesUsage)
 	flags.BoolVar(&f.detail, "detail", false, "print the figures of all ways to send")
-	f.sharedFlags.register(cmd, time.Minute, "stop after this long", view.FormatBench)
+	f.sharedFlags.register(cmd, time.Minute, "stop measuring after this long", view.FormatBench)
 }
 
 // run compares ways to send large messages, by measuring or by the records in files. The words
@@ -86,8 +86,7 @@ func (f *tuneFlags) run(cmd *cobra.Command, args []string) error {
 	})
 }
 
-// minSize is the smallest allowed size of the large messages, in bytes. They must be much larger
-// than the small messages that wait behind them. A reader of chunks takes no message above maxSize.
+// Bounds of the size of the large messages, in bytes.
 const (
 	minSize = 4 * bench.SmallSize
 	maxSize = 64 << 20

@@ -2,6 +2,8 @@ package tune
 
 import (
 	"fmt"
+	"math"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -22,22 +24,30 @@ type Answer struct {
 func (d Decision) Answer(reader *ReaderCost) Answer {
 	a := Answer{Decision: d}
 	measured := d.Measured()
+	parses := false // noise hides no advice for a reader that parses
 	if reader != nil && measured {
 		a.Sentences = append(a.Sentences, d.readerAdvice(*reader))
+		parses = reader.Parses()
 	}
 	a.Sentences = append(a.Sentences, protocolNote)
 	switch {
+	case parses:
+	case d.Unproven != "" && d.interrupted:
+		a.Sentences = append(a.Sentences, "Not proven: "+d.Unproven+". Let it finish.")
 	case d.Unproven != "":
-		a.Sentences = append(a.Sentences, d.doubt(reader))
+		a.Sentences = append(a.Sentences, "Not proven: "+d.Unproven+
+			". Close other programs, or give it more time (--max-time).")
 	case d.interrupted:
 		a.Sentences = append(a.Sentences, "Interrupted: more samples may change this.")
 	}
 	if !measured {
 		return a
 	}
-	advice := []string{d.movingAdvice(), d.pipeWarning(), d.chunkAdvice(), d.goodputs()}
-	if reader == nil || !reader.Parses() {
-		advice = append([]string{d.workingAdvice()}, advice...)
+	advice := []string{d.chunkAdvice()}
+	if !parses {
+		advice = []string{
+			d.workingAdvice(), d.movingAdvice(), d.pipeWarning(), d.chunkAdvice(), d.goodputs(),
+		}
 	}
 	for _, sentence := range advice {
 		if sentence != "" {
@@ -49,18 +59,6 @@ func (d Decision) Answer(reader *ReaderCost) Answer {
 
 const protocolNote = "Chunks need a protocol that both ends speak: MCP and LSP have no " +
 	"chunks. A larger pipe and smaller writes do not change the bytes that are sent."
-
-// doubt says why the records prove nothing, and what would settle it.
-func (d Decision) doubt(reader *ReaderCost) string {
-	text := "Not proven: "
-	if reader != nil && reader.Parses() {
-		text = "The rest, for readers that only move bytes, is not proven: "
-	}
-	if d.interrupted {
-		return text + d.Unproven + ". Let it finish."
-	}
-	return text + d.Unproven + ". Close other programs, or give it more time (--max-time)."
-}
 
 // CPU time per byte, in ns. A reader that parses spends parsesNS or more, and one that only moves
 // bytes spends less than movesNS.
@@ -101,42 +99,44 @@ func (d Decision) workingAdvice() string {
 		if !ok {
 			continue
 		}
-		format := "%s at %g ns"
-		if len(changes) == 0 {
-			format = "%s at %g ns per byte"
-		}
-		changes = append(changes, fmt.Sprintf(format, changeText(e), r.work))
 		gains = gains || e.Above(worthIt)
 		unsure = unsure || !e.Below(worthIt)
+		change := changeText(e)
+		if change != "" {
+			changes = append(changes, fmt.Sprintf("%s at %g ns per byte", change, r.work))
+		}
 	}
 	all := strings.Join(changes, ", ")
 	switch {
-	case all == "":
-		return ""
-	case gains:
-		return fmt.Sprintf("If your reader works on the bytes, %s still gains: goodput %s.", c, all)
-	case unsure:
-		text := fmt.Sprintf("If your reader parses (1 ns per byte or more): cannot tell what %s "+
-			"gains: %s. Change nothing until you know.", c, all)
-		if d.Unproven == "" { // else doubt has said how to
+	case gains && all != "":
+		return fmt.Sprintf("If your reader works on the bytes, use %s: goodput %s.", c, all)
+	case unsure || gains:
+		text := fmt.Sprintf("If your reader parses (1 ns per byte or more): cannot tell the "+
+			"gain of %s", c)
+		if all != "" {
+			text += ": " + all
+		}
+		text += ". Change nothing until you know."
+		if d.Unproven == "" { // else Answer has said how to
 			text += " More time tells (--max-time)."
 		}
 		return text
+	case all == "":
+		return ""
 	}
 	return fmt.Sprintf("If your reader parses (1 ns per byte or more): change nothing. With %s "+
 		"its goodput changes by %s.", c, all)
 }
 
-// changeText writes the interval of a ratio as a change in percent: "-2 to +6 %". It gives no
-// figures if the bounds differ more than fourfold.
+// changeText writes the interval of a ratio as a change in percent: "-2 to +6 %". It returns "" if
+// there is no interval, or if its bounds differ more than fourfold.
 func changeText(ratio stat.Estimate) string {
-	switch {
-	case ratio.Interval == nil:
-		return "too few samples"
-	case ratio.Interval.Hi > 4*ratio.Interval.Lo:
-		return "too noisy to tell"
+	if ratio.Interval == nil || ratio.Interval.Hi > 4*ratio.Interval.Lo {
+		return ""
 	}
-	percent := func(ratio float64) string { return fmt.Sprintf("%+.0f %%", 100*(ratio-1)) }
+	percent := func(ratio float64) string {
+		return fmt.Sprintf("%+.0f %%", math.Round(100*(ratio-1))+0) // + 0: never "-0 %"
+	}
 	return view.FromTo(percent(ratio.Interval.Lo), percent(ratio.Interval.Hi))
 }
 
@@ -144,9 +144,9 @@ func changeText(ratio stat.Estimate) string {
 func (d Decision) movingAdvice() string {
 	switch {
 	case d.Lever == unchanged && d.Unproven != "":
-		return "" // doubt has said it
+		return "If your reader only moves bytes: change nothing until you know." + d.gambleText()
 	case d.Lever == unchanged:
-		return "If your reader only moves bytes: change nothing either. " + d.gambleText()
+		return "If your reader only moves bytes: change nothing." + d.gambleText()
 	}
 	metric, name := d.tripMetric()
 	var times, alike, noisy []string
@@ -197,15 +197,14 @@ func (d Decision) movingAdvice() string {
 	return text + "."
 }
 
-// bestGamble returns the change that gains most at a single placement of the processes on CPUs, and
-// that placement. It is for the case that no change gains enough at all placements together. The
-// placement is "" if no change gains at any.
+// bestGamble returns the change that surely gains most at a single placement, and that placement,
+// which is "" if none gains.
 func (d Decision) bestGamble() (best Choice, at string) {
 	gain := worthIt
 	for _, c := range choices {
 		for _, place := range d.places() {
 			e, ok := d.ratio("goodput", c, place, "stream", movingReader)
-			if ok && c.Chunk == 0 && e.Above(worthIt) && e.Median > gain {
+			if ok && c.Chunk == 0 && e.Above(worthIt) && !isBlurred(e) && e.Median > gain {
 				best = c
 				gain = e.Median
 				at = place
@@ -219,12 +218,12 @@ func (d Decision) bestGamble() (best Choice, at string) {
 func (d Decision) gambleText() string {
 	best, at := d.bestGamble()
 	if at == "" {
-		return "No change gains at any placement."
+		return ""
 	}
 	gain, _ := d.ratio("goodput", best, at, "stream", movingReader)
-	return fmt.Sprintf("Only if you know that the ends run %s: there, goodput is %s times as high "+
-		"with %s. Elsewhere, it may be lower.",
-		results.PlacementPhrase(at), results.FormatNumber(gain.Median, 2), best)
+	return fmt.Sprintf(" Only if you know that the ends run %s, use %s: goodput is %s times as "+
+		"high there. Elsewhere, it may be lower.",
+		results.PlacementPhrase(at), best, results.FormatNumber(gain.Median, 2))
 }
 
 // chunkAdvice says by how much chunks shorten the wait of small messages.
@@ -247,29 +246,44 @@ func (d Decision) chunkAdvice() string {
 // usualWrites has the size that people advise most.
 var usualWrites = Choice{WriteSize: 64 << 10}
 
-// goodputs says how smaller writes and chunks change the goodput at each placement.
+// goodputs says how the advised change, smaller writes and chunks change the goodput.
 func (d Decision) goodputs() string {
-	var all []string
-	for _, c := range []Choice{usualWrites, {Chunk: d.Chunk}} {
-		var changes []string
+	var told, noisy []string
+	for _, c := range slices.Compact([]Choice{d.Lever, usualWrites, {Chunk: d.Chunk}}) {
+		var changes, hidden []string
 		for _, place := range d.places() {
 			e, ok := d.ratio("goodput", c, place, "stream", movingReader)
-			if ok && c != unchanged {
-				changes = append(changes, changeText(e)+" "+results.PlacementPhrase(place))
+			where := results.PlacementPhrase(place)
+			change := changeText(e)
+			switch {
+			case !ok || c == unchanged:
+			case change == "":
+				hidden = append(hidden, where)
+			default:
+				changes = append(changes, change+" "+where)
 			}
 		}
-		if len(changes) > 0 {
-			all = append(all, "with "+c.String()+" "+strings.Join(changes, ", "))
+		switch {
+		case len(changes) > 0:
+			told = append(told, c.String()+" "+strings.Join(changes, ", "))
+			if len(hidden) > 0 {
+				noisy = append(noisy, c.String()+" "+strings.Join(hidden, " and "))
+			}
+		case len(hidden) > 0:
+			noisy = append(noisy, c.String())
 		}
 	}
-	if len(all) == 0 {
-		return ""
+	text := ""
+	if len(told) > 0 {
+		text = fmt.Sprintf("Goodput compared with %s: %s. ", unchanged, strings.Join(told, "; "))
 	}
-	return "Goodput beside whole messages: " + strings.Join(all, "; ") + "."
+	if len(noisy) > 0 {
+		text += "Too noisy to tell how goodput changes with " + strings.Join(noisy, ", with ") + "."
+	}
+	return strings.TrimSpace(text)
 }
 
-// waitText says by how much chunks shorten the wait of small messages, or that noise hides the
-// difference.
+// waitText says by how much chunks shorten the wait of small messages.
 func (d Decision) waitText(c Choice) string {
 	var waits, hidden []string
 	for _, r := range slowReaders {
@@ -287,14 +301,14 @@ func (d Decision) waitText(c Choice) string {
 		waits = append(waits, fmt.Sprintf("from %s to %s behind a reader of %s",
 			medianText(waitMetric, before), medianText(waitMetric, after), rate))
 	}
-	noise := "too noisy to tell behind a reader of " + strings.Join(hidden, " or ")
-	switch {
-	case len(waits) == 0:
-		return "may shorten that wait; " + noise
-	case len(hidden) == 0:
-		return "shorten that wait " + strings.Join(waits, ", ")
+	text := "may shorten that wait"
+	if len(waits) > 0 {
+		text = "shorten that wait " + strings.Join(waits, ", ")
 	}
-	return "shorten that wait " + strings.Join(waits, ", ") + "; " + noise
+	if len(hidden) > 0 {
+		text += "; too noisy to tell behind a reader of " + strings.Join(hidden, " or ")
+	}
+	return text
 }
 
 // pipeWarning says how long small messages wait for a slow reader in each pipe, if they wait longer
@@ -302,8 +316,6 @@ func (d Decision) waitText(c Choice) string {
 func (d Decision) pipeWarning() string {
 	slowest := slowReaders[len(slowReaders)-1]
 	largest := Choice{Capacity: largestPipe}
-	// A ratio above 1 means that the wait is shorter with the larger pipe. Below 1, the wait is
-	// longer.
 	ratio, ok := d.ratio(waitMetric, largest, "free", bench.PatternMixed, slowest)
 	switch {
 	case d.Lever.Capacity == 0 || !ok:
@@ -342,8 +354,7 @@ type tableColumn struct {
 }
 
 // makeTables makes two tables with a row for each way to send: one of goodput, and one of
-// round-trip times and of how long small messages wait. Without detail, they have only the choices
-// that the answer names.
+// round-trip times and of how long small messages wait.
 func (d Decision) makeTables(detail bool) []view.Table {
 	var goodput, times []tableColumn
 	metric, name := d.tripMetric()
@@ -401,7 +412,7 @@ func (d Decision) makeTable(title string, columns []tableColumn, detail bool) vi
 func (d Decision) isNamed(c Choice) bool {
 	isExample := d.Lever == unchanged && c == choices[1] // see workingAdvice
 	gamble, _ := d.bestGamble()
-	isGamble := d.Lever == unchanged && d.Unproven == "" && c == gamble // see movingAdvice
+	isGamble := d.Lever == unchanged && c == gamble // see movingAdvice
 	isUsual := c == usualWrites || c == Choice{Chunk: 60 << 10}
 	return c == unchanged || c == d.Lever || c == Choice{Chunk: d.Chunk} || isUsual ||
 		isExample || isGamble

@@ -199,43 +199,46 @@ const (
 	mostHalfWidth = 0.25 // half of an interval, as a logarithm; if larger, noise hides the answer
 )
 
-// A score is the average gain of a choice, compared with another. All figures are logarithms of
-// ratios.
+// A score is the average gain of a choice, compared with another.
 type score struct {
 	choice    Choice
-	gain      float64
+	gain      float64 // the logarithm of a ratio
 	halfWidth float64 // of the interval of gain; infinite if there are too few samples for one
-	worst     float64 // the smallest gain at any placement
+	worst     float64 // the smallest ratio at any placement, also of the medians that tables show
 }
 
 // weigh scores the choice c, compared with another, by goodput, the time of a round trip, or both,
-// as the objective asks.
+// as the objective asks. The field worst counts both.
 func (d Decision) weigh(c, other Choice) (score, bool) {
 	s := score{choice: c, worst: math.Inf(1)}
+	trip, _ := d.tripMetric()
 	n := 0
 	variance := 0.0
 	for _, place := range d.places() {
-		for _, f := range []struct{ metric, pattern string }{
-			{"goodput", "stream"},
-			{"time", results.PatternRoundtrip},
+		for _, f := range []struct{ metric, shown, pattern string }{
+			{"goodput", "goodput", "stream"},
+			{"time", trip, results.PatternRoundtrip},
 		} {
-			if d.Objective == Throughput && f.metric == "time" ||
-				d.Objective == Latency && f.metric == "goodput" {
-				continue
-			}
 			e, ok := d.ratioTo(other, f.metric, c, place, f.pattern, movingReader)
 			if !ok {
 				return s, false
 			}
-			gain := math.Log(e.Median)
-			s.gain += gain
-			s.worst = min(s.worst, gain)
+			own, _ := d.find(c, place, f.pattern, movingReader)
+			base, _ := d.find(other, place, f.pattern, movingReader)
+			shown := stat.EstimateOf(f.shown, own.Samples).Median /
+				stat.EstimateOf(f.shown, base.Samples).Median
+			if f.metric == "time" {
+				shown = 1 / shown // less is better
+			}
+			s.worst = min(s.worst, e.Median, shown)
+			if d.Objective == Throughput && f.metric == "time" ||
+				d.Objective == Latency && f.metric == "goodput" {
+				continue
+			}
+			s.gain += math.Log(e.Median)
 			variance += math.Pow(halfWidth(e), 2)
 			n++
 		}
-	}
-	if n == 0 {
-		return s, false
 	}
 	s.gain /= float64(n)
 	s.halfWidth = math.Sqrt(variance) / float64(n)
@@ -269,7 +272,7 @@ func (d *Decision) decideLever() {
 			continue
 		}
 		narrowest = min(narrowest, s.halfWidth)
-		if s.worst < math.Log(worstAllowed) {
+		if s.worst < worstAllowed {
 			continue
 		}
 		scores = append(scores, s)
