@@ -160,6 +160,16 @@ var servers = map[string]func(arg string) error{
 		_, err := io.Copy(io.Discard, os.Stdin)
 		return err
 	},
+	"hello": func(arg string) error { // greets, and is slow to start: before that, or after
+		if arg == "late" {
+			time.Sleep(2 * time.Second)
+		}
+		fmt.Println("Server running")
+		if arg == "early" {
+			time.Sleep(2 * time.Second)
+		}
+		return each(func(line string) { fmt.Println(refusal(line)) })
+	},
 	"cat":    func(string) error { _, err := io.Copy(os.Stdout, os.Stdin); return err },
 	"upper":  upper,
 	"fitful": fitful,

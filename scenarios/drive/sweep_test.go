@@ -97,6 +97,25 @@ func TestOpenSaysWhyACommandCannotBeSpokenTo(t *testing.T) {
 	}
 }
 
+// A line on standard output is no answer, however long the first answer takes then.
+func TestAServerThatGreetsMayBeSlowToStart(t *testing.T) {
+	for _, when := range []string{"early", "late"} {
+		t.Run(when, func(t *testing.T) {
+			t.Parallel()
+			o := server("hello " + when)
+			o.Start = 20 * time.Second
+			d, err := drive.Open(t.Context(), o)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer d.Close()
+			if d.Protocol() != "jsonrpc" {
+				t.Errorf("speaks %s", d.Protocol())
+			}
+		})
+	}
+}
+
 // A program that wrote anything, to whatever stream, has not ended silently.
 func TestOnlyAProgramThatWroteNothingEndedSilently(t *testing.T) {
 	t.Parallel()

@@ -146,7 +146,7 @@ func approach(
 	if err != nil {
 		return nil, err
 	}
-	g := greeting{Server: s, ctx: ctx, within: o.Start}
+	g := greeting{Server: s, ctx: ctx, within: o.Start, settle: min(settle, o.Start)}
 	p, err := speak(g)
 	if err == nil {
 		s.protocol.Store(p)
@@ -156,9 +156,13 @@ func approach(
 		s.Close()
 		return tryFraming(ctx, o, other.spec)
 	}
-	if errors.Is(err, errSpeaksMCP) { // we greeted it as an editor: start it again
+	switch {
+	case errors.Is(err, errSpeaksMCP): // we greeted it as an editor: start it again
 		s.Close()
 		return approach(ctx, o, wire, speakMCP)
+	case errors.Is(err, errGreeting):
+		s.Close()
+		return approach(ctx, o, wire, speakMCPSlowly)
 	}
 	return nil, g.handshakeError(err)
 }
@@ -184,7 +188,11 @@ func speakMCP(g greeting) (*Protocol, error) {
 	case kind == jsonrpc.Request: // our own request came back
 		return newEcho(g.Framing()), nil
 	case kind == jsonrpc.None && reply.Raw != nil:
-		return newFilter(g.Framing()), g.checkFilter(o.sent)
+		err := g.checkFilter(o.sent)
+		if err != nil && g.settle < g.within {
+			return nil, errGreeting
+		}
+		return newFilter(g.Framing()), err
 	}
 	m := newMCP(g.o, g.Framing())
 	g.protocol.Store(&m.Protocol)
@@ -193,6 +201,16 @@ func speakMCP(g greeting) (*Protocol, error) {
 		return newBare(g.Framing()), nil
 	}
 	return &m.Protocol, err
+}
+
+// errGreeting says that a server wrote a line that is no answer: it may be slow to answer.
+var errGreeting = errors.New("it wrote a line before its answer")
+
+// speakMCPSlowly is speakMCP for a server that may start with a line that is no answer, and take as
+// long for its first answer as any server may.
+func speakMCPSlowly(g greeting) (*Protocol, error) {
+	g.settle = g.within
+	return speakMCP(g)
 }
 
 // errNotMCP says that a server answers any request, "initialize" as well, as no MCP server does.
@@ -229,10 +247,12 @@ func (g greeting) checkFilter(sent int64) error {
 	return nil
 }
 
-// answersLines sends two lines, and reports whether the program answers each with a line.
+// answersLines sends two lines, and reports whether the program answers each with a line. An answer
+// of JSON-RPC is a late one to an earlier request.
 func (g greeting) answersLines() bool {
 	for _, line := range []string{`"pipebench"`, `"pipebench again"`} {
-		if _, err := g.ask("a line", []byte(line)); err != nil {
+		m, err := g.ask("a line", []byte(line))
+		if err != nil || m.Envelope.Kind().Answers() {
 			return false
 		}
 	}

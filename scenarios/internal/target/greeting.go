@@ -43,6 +43,7 @@ type greeting struct {
 	*Server
 	ctx    context.Context
 	within time.Duration // the usual time for each answer
+	settle time.Duration // the time for an answer after a line that is none, such as a greeting
 }
 
 // decode reads the result of an answer. If the answer is an error, decode returns a *jsonrpc.Error.
@@ -122,7 +123,8 @@ func (g greeting) answerTo(name string) (child.Message, error) {
 	}
 }
 
-// settle is how long we wait for an answer after a line that is no answer, such as a greeting.
+// settle is how long we wait for the rest of an answer, and at first for an answer after a line that
+// is none.
 const settle = time.Second
 
 // askFirst sends the first request to an unknown server and returns the answer. If no answer comes,
@@ -138,7 +140,7 @@ func (g greeting) askFirst(sent []byte) (child.Message, error) {
 		return first, err
 	}
 	g.Strays.addLine(first.Raw)
-	settled, cancel := context.WithTimeoutCause(g.ctx, min(settle, g.within), child.ErrSilent)
+	settled, cancel := g.Patient(g.ctx, g.settle, slowStarts*g.settle)
 	defer cancel()
 	for {
 		m, err := g.hear(settled)

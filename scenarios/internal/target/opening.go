@@ -1,7 +1,6 @@
 package target
 
 import (
-	"context"
 	"errors"
 
 	"github.com/pipebench/pipebench/scenarios/internal/child"
@@ -39,7 +38,7 @@ func (g greeting) open() (opening, error) {
 }
 
 // hearBoth waits for the answer to "initialize". If other messages come before that, hearBoth keeps
-// the first of them in o.reply.
+// the first of them in o.reply. A line that is no answer gives way to an answer.
 func (g greeting) hearBoth(o *opening) error {
 	ctx, stop := g.patient()
 	defer stop()
@@ -51,12 +50,15 @@ func (g greeting) hearBoth(o *opening) error {
 		if err != nil {
 			return err
 		}
+		first := o.reply.Raw == nil
+		if m.Envelope.Kind().Answers() && o.reply.Envelope.Kind() == jsonrpc.None {
+			o.reply = child.Message{}
+		}
 		if string(m.Envelope.ID) == helloID {
 			o.hello = m
 			return nil
 		}
-		first := o.reply.Raw == nil
-		if first {
+		if o.reply.Raw == nil {
 			o.reply = m
 		}
 		if m.Envelope.Kind() != jsonrpc.None {
@@ -64,7 +66,7 @@ func (g greeting) hearBoth(o *opening) error {
 		}
 		g.Strays.addLine(m.Raw)
 		if first { // perhaps a filter, which sends nothing but such lines
-			settled, cancel := context.WithTimeoutCause(g.ctx, settle, child.ErrSilent)
+			settled, cancel := g.Patient(g.ctx, g.settle, slowStarts*g.settle)
 			defer cancel()
 			ctx = settled
 		}

@@ -203,7 +203,7 @@ type HandshakeError struct {
 
 func (e *HandshakeError) Error() string {
 	ended := view.EndText(string(e.Verdict), e.Wrote)
-	s := fmt.Sprintf("%s: %s: %s", e.Command[0], ended, e.Why)
+	s := fmt.Sprintf("%s: %s: %s", strings.Join(e.Command, " "), ended, e.Why)
 	if len(e.Stderr) > 0 {
 		s += "; its last words: " + strings.Join(e.Stderr, " | ")
 	}
@@ -222,7 +222,7 @@ func (e *HandshakeError) Advice() string {
 	switch e.Verdict {
 	case Corrupt:
 		return "it writes what is of no protocol that was tried: that belongs on standard error; " +
-			"else name its protocol (--protocol) and its framing (--framing)"
+			"else name its protocol (--protocol of drive) and its framing (--framing)"
 	case ErrorReply:
 		return "it can be spoken to: look at what it answered, and whether protocol, framing and " +
 			"tool are those that it has"
@@ -231,7 +231,8 @@ func (e *HandshakeError) Advice() string {
 	case Deaf:
 		return "it runs and does not answer: it may not flush its answers (python -u), or " +
 			"need an argument to serve on its standard streams, another protocol or framing " +
-			"(--protocol, --framing), or more time to start (--start-timeout)"
+			"(--protocol of drive, --framing), or more time to start (--start-timeout of drive, " +
+			"--timeout of check)"
 	}
 	if e.Verdict.Ended() {
 		return "it ended before it could be loaded: does it serve on its standard streams with " +
