@@ -20,6 +20,7 @@ import (
 	"github.com/pipebench/pipebench/results/view"
 	"github.com/pipebench/pipebench/scenarios/drive"
 	"github.com/pipebench/pipebench/scenarios/turns"
+	"github.com/pipebench/pipebench/syspipe/proc"
 )
 
 // commandWords splits a command into words as a shell does. If text is the path of an existing
@@ -501,7 +502,7 @@ func driveOnce(ctx context.Context, argv []string) (turns.Start, error) {
 	d, err := drive.Open(ctx, drive.Options{Command: argv, Budget: 200 * time.Millisecond})
 	if err != nil && ctx.Err() != nil {
 		return turns.Start{}, fmt.Errorf("%s: %w; it answered no request: if it is no server, "+
-			"leave out --drive", strings.Join(argv, " "), context.Cause(ctx))
+			"leave out --drive", proc.ShellLine(argv), context.Cause(ctx))
 	}
 	if err != nil {
 		return turns.Start{}, err
@@ -515,7 +516,7 @@ func driveOnce(ctx context.Context, argv []string) (turns.Start, error) {
 		}
 		if !target.Served() {
 			err := fmt.Errorf("%s: while messages of %s were sent: %s",
-				strings.Join(argv, " "), results.FormatSize(drivenSize), view.VerdictText(target.Verdict))
+				proc.ShellLine(argv), results.FormatSize(drivenSize), view.VerdictText(target.Verdict))
 			if f := target.Evidence.Failure; f != nil && len(f.StderrTail) > 0 {
 				err = fmt.Errorf("%w; its last words: %s", err, strings.Join(f.StderrTail, " | "))
 			}

@@ -264,7 +264,11 @@ func addChoice(cmd *cobra.Command, into *string, name string, known []string, us
 		if !slices.Contains(known, s) {
 			last := len(known) - 1
 			others := strings.Join(known[:last], ", ")
-			return "", fmt.Errorf("want %s or %s", others, known[last])
+			want := fmt.Sprintf("want %s or %s", others, known[last])
+			if s == string(view.FormatJUnit) || s == string(view.FormatSARIF) {
+				want = "check alone has it: " + want
+			}
+			return "", errors.New(want)
 		}
 		return s, nil
 	}

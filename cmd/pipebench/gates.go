@@ -69,8 +69,8 @@ func (p pace) advice(pairs int) string {
 func (g *gateFlags) register(cmd *cobra.Command) {
 	g.failAbove = -1
 	addParsed(cmd, &g.failAbove, "fail-above", "", parseShare, "exit 3 if something is "+
-		"certainly worse, and by more than this at best estimate, such as 5%; 4 if that cannot "+
-		"be known")
+		"certainly worse, and by more than this (of times, at best estimate), such as 5%; 4 if "+
+		"that cannot be known")
 	cmd.Flags().BoolVar(&g.requireVerdict, "require-verdict", false,
 		"exit 4 unless every figure has a verdict")
 	cmd.Flags().StringSliceVar(&g.metrics, "metric", nil,
@@ -124,8 +124,7 @@ func (g *gateFlags) judgeChanges(c *stat.Comparison) error {
 		limit := results.FormatPercent(100 * g.failAbove)
 		switch c.Outcome(g.failAbove) {
 		case stat.OutcomeRegression:
-			err := fmt.Errorf("worse by more than %s at best estimate", limit)
-			return &statusError{exitGate, err}
+			return &statusError{exitGate, errors.New(worseText(c, g.failAbove))}
 		case stat.OutcomeInconclusive:
 			err := fmt.Errorf("no verdict on a change of more than %s: %s", limit,
 				g.hint(c, g.failAbove))
@@ -137,6 +136,23 @@ func (g *gateFlags) judgeChanges(c *stat.Comparison) error {
 		return &statusError{exitInconclusive, err}
 	}
 	return nil
+}
+
+// worseText says that something got worse by more than failAbove. It names counts, verdicts and
+// limits, which are exact.
+func worseText(c *stat.Comparison, failAbove float64) string {
+	var exact []string
+	for _, ch := range c.Changes {
+		switch {
+		case !ch.Gating() || !ch.Established() || ch.Worse() <= failAbove:
+		case !ch.Before.Metric.Counter:
+			limit := results.FormatPercent(100 * failAbove)
+			return fmt.Sprintf("worse by more than %s at best estimate", limit)
+		case !slices.Contains(exact, ch.Metric):
+			exact = append(exact, ch.Metric)
+		}
+	}
+	return "worse: " + strings.Join(exact, ", ")
 }
 
 // hint says why a comparison cannot tell whether there is a change as large as limit, and what to

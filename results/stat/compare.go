@@ -425,12 +425,13 @@ func (c *Comparison) note(before, after Dataset) {
 		c.NewFails = true
 		c.Doubt = fmt.Sprintf("%s failed in %s", someOf(failed), after.Name)
 	case len(c.OnlyOld) > 0:
-		c.Doubt = fmt.Sprintf("not judged, because in %s alone: %s", c.Old, someOf(c.OnlyOld))
+		c.Doubt = fmt.Sprintf("not judged, because in %s alone: %s", c.Old,
+			lacking(c.OnlyOld, c.New))
 	case len(before.Failed) > 0:
 		c.Doubt = fmt.Sprintf("%s failed in %s", someOf(before.Failed), before.Name)
 	}
 	if len(c.OnlyNew) > 0 {
-		c.addNote("in new alone: %s", someOf(c.OnlyNew))
+		c.addNote("in new alone: %s", lacking(c.OnlyNew, c.Old))
 	}
 	if len(c.Changes) > 0 && after.Set != nil && len(after.Set.Targets) > 0 {
 		c.addNote("the time per message: pipebench compare --drive OLD-COMMAND NEW-COMMAND")
@@ -438,6 +439,15 @@ func (c *Comparison) note(before, after Dataset) {
 	for _, p := range slices.Concat(before.Problems, after.Problems) {
 		c.Notes = append(c.Notes, p.String())
 	}
+}
+
+// lacking names what a side lacks. For files of drive it says what may have kept drive from it.
+func lacking(names []string, side string) string {
+	text := someOf(names)
+	if strings.HasPrefix(names[0], "Drive/") {
+		text += fmt.Sprintf(" (not tried in %s: by a failure, other flags, or --max-time)", side)
+	}
+	return text
 }
 
 // someOf names at most three of the names, and counts the others.

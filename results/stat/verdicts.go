@@ -98,9 +98,10 @@ func (l *seriesList) addTarget(name string, t results.Target) {
 	if t.ReplyLimit != nil {
 		l.set(name+"/replies", limitMetric, float64(*t.ReplyLimit))
 	}
-	if t.SearchedTo != nil && !t.RepliesStopped() {
+	search := t.Evidence.Limit
+	if t.SearchedTo != nil && !t.RepliesStopped() && (search == nil || !search.CutShort) {
 		side := "/requests"
-		if t.Evidence.Limit != nil && t.Evidence.Limit.Side == "reply" {
+		if search != nil && search.Side == "reply" {
 			side = "/replies"
 		}
 		l.set(name+side, limitMetric, noLimit)

@@ -7,6 +7,7 @@ import (
 	"github.com/pipebench/pipebench/results"
 	"github.com/pipebench/pipebench/results/stat"
 	"github.com/pipebench/pipebench/results/view"
+	"github.com/pipebench/pipebench/syspipe/proc"
 )
 
 // A Verdict says how a server dealt with a request. If the server ended, the verdict is like "exit
@@ -203,7 +204,7 @@ type HandshakeError struct {
 
 func (e *HandshakeError) Error() string {
 	ended := view.EndText(string(e.Verdict), e.Wrote)
-	s := fmt.Sprintf("%s: %s: %s", strings.Join(e.Command, " "), ended, e.Why)
+	s := fmt.Sprintf("%s: %s: %s", proc.ShellLine(e.Command), ended, e.Why)
 	if len(e.Stderr) > 0 {
 		s += "; its last words: " + strings.Join(e.Stderr, " | ")
 	}
