@@ -516,7 +516,8 @@ func driveOnce(ctx context.Context, argv []string) (turns.Start, error) {
 		}
 		if !target.Served() {
 			err := fmt.Errorf("%s: while messages of %s were sent: %s",
-				proc.ShellLine(argv), results.FormatSize(drivenSize), view.VerdictText(target.Verdict))
+				proc.ShellLine(argv), results.FormatSize(drivenSize),
+				view.VerdictText(target.Verdict))
 			if f := target.Evidence.Failure; f != nil && len(f.StderrTail) > 0 {
 				err = fmt.Errorf("%w; its last words: %s", err, strings.Join(f.StderrTail, " | "))
 			}

@@ -123,8 +123,8 @@ func (g greeting) answerTo(name string) (child.Message, error) {
 	}
 }
 
-// settle is how long we wait for the rest of an answer, and at first for an answer after a line that
-// is none.
+// settle is how long we wait for the rest of an answer, and at first for an answer after a line
+// that is none.
 const settle = time.Second
 
 // askFirst sends the first request to an unknown server and returns the answer. If no answer comes,
