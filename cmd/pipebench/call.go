@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -98,8 +97,6 @@ func (f *callFlags) run(cmd *cobra.Command, args []string) error {
 		conns[i] = client.Open(command, f.options)
 	}
 	s.pool = client.NewPool(conns...)
-	stop := context.AfterFunc(cmd.Context(), s.pool.Close)
-	defer stop()
 	atTerminal(cmd, "waiting for requests, one a line, such as tools/list; "+
 		"the end of input (Ctrl-D) ends the server")
 	var err error
@@ -110,6 +107,9 @@ func (f *callFlags) run(cmd *cobra.Command, args []string) error {
 	}
 	s.pool.Close()
 	f.bar.stop()
+	if cmd.Context().Err() != nil {
+		return s.interruption()
+	}
 	for _, c := range conns {
 		code, isForced := c.Exit()
 		if code > 0 && !isForced {

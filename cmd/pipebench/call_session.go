@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 	"sync"
 	"time"
 
@@ -24,14 +25,17 @@ type callSession struct {
 
 	mu     sync.Mutex
 	out    io.Writer
-	failed int   // requests that failed so far
-	err    error // why nothing more is printed; nil if printing goes on
+	failed int      // requests that failed so far
+	cut    []string // names of requests that an interruption left without an answer
+	err    error    // why nothing more is printed; nil if printing goes on
 }
 
-// A reply is a line of output. The field failed is true if the line reports a failed request.
+// A reply is a line of output. The field failed is true if the line reports a failed request. cut
+// names the request if an interruption left it without an answer, and is "" otherwise.
 type reply struct {
 	line   []byte
 	failed bool
+	cut    string
 }
 
 // errOver is stored in callSession.err at the end of the session, so that open subscriptions print
@@ -44,6 +48,9 @@ func (s *callSession) print(r reply) {
 	defer s.mu.Unlock()
 	if r.failed && s.err != errOver {
 		s.failed++
+	}
+	if r.cut != "" {
+		s.cut = append(s.cut, r.cut)
 	}
 	if s.err == nil {
 		_, s.err = s.out.Write(append(r.line, '\n'))
@@ -120,17 +127,35 @@ func (s *callSession) askLine(ctx context.Context, l line, replies chan<- chan r
 	}
 	r := make(chan reply, 1)
 	if request.Method == mcp.Listen { // the reply comes when the subscription ends
-		go s.send(ctx, request, r)
+		go s.send(ctx, request, l.number, r)
 		return s.awaitSubscription(ctx, r)
 	}
 	replies <- r // waits while s.inflight requests have no reply
-	go s.send(ctx, request, r)
+	go s.send(ctx, request, l.number, r)
 	return nil
 }
 
-func (s *callSession) send(ctx context.Context, request client.Request, to chan<- reply) {
+func (s *callSession) send(
+	ctx context.Context, request client.Request, number int64, to chan<- reply,
+) {
 	line, failed := request.Send(ctx, s.pool)
-	to <- reply{line, failed}
+	r := reply{line: line, failed: failed}
+	if failed && ctx.Err() != nil {
+		r.cut = fmt.Sprintf("%s (line %d)", request.Method, number)
+	}
+	to <- r
+}
+
+// interruption returns the error after an interruption, which names the requests that were in
+// flight.
+func (s *callSession) interruption() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	err := errInterrupted
+	if len(s.cut) > 0 {
+		err = fmt.Errorf("%w; without an answer: %s", err, strings.Join(s.cut, ", "))
+	}
+	return &statusError{exitInterrupted, err}
 }
 
 // notified prints a notification that belongs to a subscription. If the notification acknowledges

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"context"
 	"errors"
 	"io"
 	"os"
@@ -51,11 +52,33 @@ func TestCallIsInterrupted(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("needs SIGINT")
 	}
-	cmd, in, _ := caller(t)
+	cmd, in, out := caller(t)
 	io.WriteString(in, "sleep {\"seconds\":3600}\n")
 	cmd.Process.Signal(os.Interrupt)
+	text, err := io.ReadAll(out)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if said := string(text); said != "" && !strings.Contains(said, "tools/call: interrupted") {
+		t.Errorf("printed %q", said)
+	}
 	if code := exitOf(cmd); code != exitInterrupted {
 		t.Errorf("exit %d, want %d", code, exitInterrupted)
+	}
+}
+
+// What an interruption leaves without an answer is named.
+func TestAnInterruptionNamesTheRequestsInFlight(t *testing.T) {
+	s := &callSession{out: io.Discard}
+	s.print(reply{failed: true, cut: "tools/call (line 2)"})
+	s.print(reply{failed: true, cut: "ping (line 3)"})
+	ctx, cancel := context.WithCancelCause(t.Context())
+	cancel(errInterrupted)
+	var stderr strings.Builder
+	const want = "pipebench: interrupted; without an answer: tools/call (line 2), ping (line 3)\n"
+	code := exitCode(ctx, s.interruption(), &stderr)
+	if code != exitInterrupted || stderr.String() != want {
+		t.Errorf("exit %d, said %q", code, &stderr)
 	}
 }
 

@@ -65,8 +65,10 @@ func enoughDescriptors() error {
 // remove its folders.
 const cleanUpTime = 10 * time.Second
 
-// interruptible returns a context that the first signal ends. A second signal ends the process
-// within cleanUpTime.
+var errInterrupted = errors.New("interrupted")
+
+// interruptible returns a context that the first signal ends, with the cause errInterrupted. A
+// second signal ends the process within cleanUpTime.
 func interruptible() context.Context {
 	signals := []os.Signal{os.Interrupt, syscall.SIGTERM}
 	if !signal.Ignored(syscall.SIGHUP) { // nohup makes a process ignore it
@@ -74,10 +76,10 @@ func interruptible() context.Context {
 	}
 	caught := make(chan os.Signal, 2)
 	signal.Notify(caught, signals...)
-	ctx, cancel := context.WithCancel(context.Background())
+	ctx, cancel := context.WithCancelCause(context.Background())
 	go func() {
 		<-caught
-		cancel()
+		cancel(errInterrupted)
 		<-caught
 		time.Sleep(cleanUpTime)
 		os.Exit(exitInterrupted)
@@ -196,16 +198,17 @@ func usageError(err error) error {
 
 // exitCode writes err to stderr, if there is an error, and returns the code to exit with.
 func exitCode(ctx context.Context, err error, stderr io.Writer) int {
-	switch {
-	case err == nil:
+	if err == nil {
 		return exitDone
-	case ctx.Err() != nil:
-		fmt.Fprintln(stderr, "pipebench: interrupted")
-		return exitInterrupted
+	}
+	code := exitFailed
+	if status, ok := errors.AsType[*statusError](err); ok {
+		code = status.code
+	}
+	if ctx.Err() != nil && code != exitInterrupted { // err only follows from the interruption
+		err = errInterrupted
+		code = exitInterrupted
 	}
 	writeNotice(stderr, "pipebench: "+err.Error())
-	if status, ok := errors.AsType[*statusError](err); ok {
-		return status.code
-	}
-	return exitFailed
+	return code
 }

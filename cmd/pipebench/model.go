@@ -112,7 +112,17 @@ func (s *callSession) runModel(cmd *cobra.Command, command string) error {
 	}
 	stop := make(chan struct{})
 	defer close(stop)
-	for l := range readLines(cmd.InOrStdin(), stop) {
+	lines := readLines(cmd.InOrStdin(), stop)
+	for {
+		var l line
+		more := false
+		select {
+		case l, more = <-lines:
+		case <-ctx.Done():
+		}
+		if !more {
+			break
+		}
 		if l.err != nil {
 			return fmt.Errorf("read questions: %w", l.err)
 		}
