@@ -115,6 +115,7 @@ func (r *Report) diagnose() []Diagnosis {
 			f.checkPair(&r.Channels[i], &r.Channels[j])
 		}
 	}
+	f.checkMutualWrite()
 	f.checkLeaks()
 	f.each(f.checkChannel)
 	for _, p := range r.Processes {
@@ -147,6 +148,7 @@ type finder struct {
 	found     []Diagnosis
 	explained []string // IDs of the channels that have a diagnosis
 	pairs     []pair   // processes that wait for each other's bytes
+	stuck     []pair   // processes that both write to each other and do not read
 }
 
 func (f *finder) each(check func(*Channel)) {
@@ -202,19 +204,50 @@ func (f *finder) checkPair(there, back *Channel) {
 				continue
 			}
 			if bothFull {
-				const says = "both sides are writing and neither reads: " +
-					"%s is writing to %s (%s), and %s to %s (%s)"
-				text := fmt.Sprintf(says, a, b, there.fill(), b, a, back.fill())
-				if a.Command == "pipebench tap" || b.Command == "pipebench tap" {
-					text += "; pipebench tap only passes on what its client and server write"
-				}
-				f.add(Diagnosis{Kind: MutualWrite, Sentence: text}, there, back)
+				f.stuck = append(f.stuck, pair{client: a, server: b, there: there, back: back})
 			}
 			if p, ok := f.report.waitingPair(there, back, a, b); ok {
 				f.pairs = append(f.pairs, p)
 			}
 		}
 	}
+}
+
+// checkMutualWrite reports the pairs in f.stuck: a client and a server on both sides of pipebench
+// tap together, since tap only passes on what they write.
+func (f *finder) checkMutualWrite() {
+	const neither = "both sides are writing and neither reads: "
+	for i, p := range f.stuck {
+		one, tap := p.besideTap()
+		for _, q := range f.stuck[i+1:] {
+			other, same := q.besideTap()
+			if tap.PID == 0 || tap.PID != same.PID {
+				continue
+			}
+			text := fmt.Sprintf(neither+"%s and %s, through %s, which only passes on what they "+
+				"write", one, other, tap)
+			f.add(Diagnosis{Kind: MutualWrite, Sentence: text}, p.there, p.back, q.there, q.back)
+		}
+		text := fmt.Sprintf(neither+"%s is writing to %s (%s), and %s to %s (%s)", p.client,
+			p.server, p.there.fill(), p.server, p.client, p.back.fill())
+		if tap.PID != 0 {
+			text += "; pipebench tap only passes on what its client and server write"
+		}
+		f.add(Diagnosis{Kind: MutualWrite, Sentence: text}, p.there, p.back)
+	}
+}
+
+// besideTap returns pipebench tap, if it is one of the pair, and the other process. If it is not,
+// tap is zero.
+func (p pair) besideTap() (other, tap Holder) {
+	const name = "pipebench tap"
+	switch {
+	case p.client.Command == name:
+		return p.server, p.client
+	case p.server.Command == name:
+		return p.client, p.server
+	}
+	return p.client, Holder{}
 }
 
 func anyWaits(list []Holder) bool {

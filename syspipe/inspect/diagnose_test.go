@@ -165,6 +165,19 @@ func TestATapInADeadlockIsNotBlamed(t *testing.T) {
 	if len(found) != 1 || !strings.Contains(found[0].Sentence, "tap only passes on") {
 		t.Errorf("found %+v", found)
 	}
+	client := Holder{PID: 1, Command: "client", Waits: true}
+	idleClient := Holder{PID: 1, Command: "client"}
+	found = (&Report{Channels: []Channel{
+		{ID: "a", Full: true, Writers: []Holder{tap}, Readers: []Holder{idleServer}},
+		{ID: "b", Full: true, Writers: []Holder{server}, Readers: []Holder{idleTap}},
+		{ID: "c", Full: true, Writers: []Holder{client}, Readers: []Holder{idleTap}},
+		{ID: "d", Full: true, Writers: []Holder{tap}, Readers: []Holder{idleClient}},
+	}}).diagnose()
+	const once = "both sides are writing and neither reads: 3 (server) and 1 (client), through " +
+		"2 (pipebench tap), which only passes on what they write"
+	if len(found) != 1 || found[0].Sentence != once || len(found[0].Channels) != 4 {
+		t.Errorf("on both sides of tap: found %+v", found)
+	}
 }
 
 // A process between two full pipes, such as pipebench tap, is not the one to blame.
