@@ -24,6 +24,7 @@ type Message struct {
 	Body   string          `json:"body,omitempty"`
 
 	Redacted bool `json:"redacted,omitempty"` // values in the body were overwritten
+	Untaken  bool `json:"untaken,omitempty"`  // an answer that came when the client had left
 }
 
 func (Message) kind() string  { return KindMessage }

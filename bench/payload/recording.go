@@ -86,7 +86,7 @@ func (c *collector) addLine(line []byte) {
 	record, isRecord := parseRecord(line)
 	if isRecord {
 		c.isRecording = true
-		if record.Kind == results.KindMessage && record.Size > 0 {
+		if record.Kind == results.KindMessage && record.Size > 0 && !record.Untaken {
 			c.add(recordedMessage(record))
 		}
 	} else if !c.isRecording {

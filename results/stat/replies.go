@@ -37,7 +37,7 @@ func callsIn(dir string, messages []results.Message) []Call {
 		switch {
 		case m.Dir == dir:
 			p.addSent(m)
-		case len(m.ID) > 0 && m.Method == "":
+		case len(m.ID) > 0 && m.Method == "" && !m.Untaken:
 			p.addReply(m)
 		}
 	}

@@ -3,6 +3,7 @@ package view
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -13,6 +14,10 @@ import (
 const (
 	maxNames   = 10 // the most requests or answers that a sentence names
 	maxMethods = 30 // the most methods that a table lists
+
+	// mostLate is the part of its time that an answer may take after the client's next message or
+	// end, if that may have made the server flush it.
+	mostLate = 20
 )
 
 // recordingSection shows the messages that the tap command recorded.
@@ -49,7 +54,8 @@ func serversSummary(s *results.Set, file string) []string {
 	for _, messages := range servers {
 		command := recordedCommand(s, messages[0].Run)
 		calls := stat.Calls(messages)
-		said := append(causes(s, messages), unansweredText(s, messages, file, command))
+		said := causes(s, messages)
+		said = append(said, unansweredText(s, messages, file, command, len(said) > 0))
 		if run := messages[len(messages)-1].Run; recordedTarget(s, run) == nil {
 			said = append(said, noEndText(s, run))
 		}
@@ -98,16 +104,23 @@ func messagesSummary(messages []results.Message) []string {
 	return out
 }
 
-// unansweredText names the requests that got no answer, and suggests what to run next. The server
-// was started with the given command.
-func unansweredText(s *results.Set, messages []results.Message, file, command string) string {
+// unansweredText names the requests that got no answer. Unless the cause is named already, it says
+// how to look for it. The server was started with the given command.
+func unansweredText(
+	s *results.Set, messages []results.Message, file, command string, isNamed bool,
+) string {
 	open := unanswered(stat.Calls(messages))
 	if len(open) == 0 {
 		return ""
 	}
 	text := results.FormatCount(len(open), "request") + " without an answer: " + requestNames(open)
 	first := open[0]
-	if first.Before.Size == 0 { // the client sent nothing before it
+	untaken := untakenText(s, open, messages)
+	isNamed = isNamed || untaken != ""
+	if first.Before.Size == 0 && isNamed { // the client sent nothing before it
+		return text + untaken + "."
+	}
+	if first.Before.Size == 0 {
 		return text + ". Next: pipebench drive -- " + command +
 			" looks for the cause, such as an answer that is not flushed."
 	}
@@ -121,13 +134,36 @@ func unansweredText(s *results.Set, messages []results.Message, file, command st
 	} else {
 		text += "; the largest before it was " + messageName(first.Largest)
 	}
-	text += questionText(first.Request, messages) + ". " + nextStep(first.Request, file, command)
-	t := recordedTarget(s, first.Request.Run)
-	hung := t == nil || !failed(*t, s.Messages)
-	if first.Request.Body != "" && hung {
+	cause := cmp.Or(untaken, questionText(first.Request, messages))
+	if cause == "" && !isNamed {
+		cause = ". An answer was not written, or written and not flushed"
+	}
+	text += cause + ". " + nextStep(first.Request, file, command)
+	if first.Request.Body != "" && !isNamed {
 		text += ". If that is answered, pipebench inspect PID tells more while the client hangs"
 	}
 	return text
+}
+
+// untakenText names the first of the calls that was answered when the client had left.
+func untakenText(s *results.Set, calls []stat.Call, messages []results.Message) string {
+	for _, c := range calls {
+		request := c.Request
+		i := slices.IndexFunc(messages, func(m results.Message) bool {
+			return m.Untaken && m.Run == request.Run && string(m.ID) == string(request.ID)
+		})
+		if i < 0 {
+			continue
+		}
+		ended := traffic(s, request.Run, "request").EndedNS
+		text := ". The answer to " + requestName(request) + " came when the client had left"
+		late := messages[i].T - ended
+		if ended > 0 && late <= (ended-request.T)/mostLate {
+			text += ": perhaps the server does not flush its output"
+		}
+		return text
+	}
+	return ""
 }
 
 // questionText names an answered request from the server after an unanswered one.
@@ -182,7 +218,6 @@ func slowestText(s *results.Set, calls []stat.Call, messages []results.Message) 
 
 // heldText says if an answer came late, and right after the client's next message or end.
 func heldText(s *results.Set, c stat.Call, messages []results.Message) string {
-	const mostLate = 20 // the part of its time that the answer may take after that
 	next := traffic(s, c.Request.Run, "request").EndedNS
 	event := "end"
 	for _, m := range messages {

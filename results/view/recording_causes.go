@@ -31,7 +31,7 @@ func causes(s *results.Set, messages []results.Message) []string {
 		waits[1] += " If they waited at once: let each side read while it writes."
 	}
 	if serverStopped && clientStopped {
-		said = append(said, waits...)
+		said = append(said, strings.Join(waits, " "))
 		waits = nil
 	}
 	for _, t := range s.Targets {

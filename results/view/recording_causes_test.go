@@ -89,9 +89,8 @@ func TestASideThatStoppedReadingIsNamedFirst(t *testing.T) {
 	}
 	set := &results.Set{Messages: messages,
 		Targets: []results.Target{lspServer(stalled(36.3e9+5e6), stalled(4e9+1e6))}}
-	both := []string{server,
-		client + " If they waited at once: let each side read while it writes."}
-	if got := recordingSummary(set, "")[:2]; !slices.Equal(got, both) {
+	both := server + " " + client + " If they waited at once: let each side read while it writes."
+	if got := recordingSummary(set, "")[0]; got != both {
 		t.Errorf("both: got %q, want %q", got, both)
 	}
 	set = &results.Set{
@@ -116,7 +115,7 @@ func TestADeadlockIsNamedFirst(t *testing.T) {
 	stalled := results.DirectionTraffic{StalledNS: 4e9, EndedNS: 5e9, Announced: 10, Came: 5}
 	set.Targets = []results.Target{lspServer(stalled, stalled)}
 	got := recordingSummary(set, "")
-	for i, want := range []string{"The server stopped reading", "The client stopped reading",
+	for i, want := range []string{"The server stopped reading",
 		"The last message to the server announces"} {
 		if !strings.HasPrefix(got[i], want) {
 			t.Errorf("line %d: got %q, want %q", i, got[i], want)
@@ -311,6 +310,55 @@ func TestAMessageOfWrongLengthIsNamedFirst(t *testing.T) {
 		set.Targets[0].Protocol = "lines"
 		if got := recordingSummary(set, "")[0]; !strings.HasPrefix(got, "The recording has ") {
 			t.Errorf("a log line: got %q", got)
+		}
+	}
+}
+
+// A request without an answer has two possible causes, until a better one is named.
+func TestWhatMayHaveKeptAnAnswerIsSaidUntilTheCauseIsNamed(t *testing.T) {
+	set := conversation("1 a", "1", "2 b")
+	for i := range set.Messages {
+		set.Messages[i].Size = 9
+		set.Messages[i].Body = "{}"
+	}
+	set.Targets[0] = lspServer(results.DirectionTraffic{}, results.DirectionTraffic{})
+	hints := []string{"An answer was not written, or written and not flushed. Send it again",
+		"tells more while the client hangs"}
+	said := strings.Join(recordingSummary(set, ""), " ")
+	for _, hint := range hints {
+		if !strings.Contains(said, hint) {
+			t.Errorf("says %q, not %q", said, hint)
+		}
+	}
+	set.Targets[0].Evidence.Traffic.Replies = results.DirectionTraffic{Announced: 110, Came: 90}
+	said = strings.Join(recordingSummary(set, ""), " ")
+	for _, hint := range hints {
+		if strings.Contains(said, hint) || !strings.Contains(said, "Send it again") {
+			t.Errorf("with its cause: %q", said)
+		}
+	}
+	set = conversation("1 a")
+	set.Targets[0] = lspServer(results.DirectionTraffic{},
+		results.DirectionTraffic{Announced: 110, Came: 90})
+	said = strings.Join(recordingSummary(set, ""), " ")
+	if !strings.Contains(said, "without an answer: a (id 1). ") || strings.Contains(said, "Next") {
+		t.Errorf("of the first request, with its cause: %q", said)
+	}
+}
+
+// An answer that comes right after a client has left may have waited for the end to be flushed.
+func TestAnAnswerThatCameWhenTheClientHadLeftIsNamed(t *testing.T) {
+	const came = "The answer to a (id 1) came when the client had left"
+	for at, want := range map[int64]string{
+		9.1e9: came + ": perhaps the server does not flush its output. ",
+		12e9:  came + ". ",
+	} {
+		set := conversation("7 open", "7", "1 a", "1")
+		set.Messages[3].T = at
+		set.Messages[3].Untaken = true
+		got := strings.Join(recordingSummary(set, ""), " ")
+		if !strings.Contains(got, want) || !strings.Contains(got, "without an answer") {
+			t.Errorf("got %q, want %q", got, want)
 		}
 	}
 }

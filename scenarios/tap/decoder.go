@@ -23,6 +23,7 @@ type message struct {
 	id, method []byte // the JSON text of the id; the method without quotes. Empty if missing
 	failed     bool   // it is an error response
 	redacted   bool   // values in its body were overwritten
+	untaken    bool   // the client had left before it came
 }
 
 // heldBytes is the largest message that is kept in memory if bodies are not recorded. Only the

@@ -43,6 +43,9 @@ func appendMessage(dst, head []byte, m *message, body bool) []byte {
 	if m.stalled > 0 {
 		dst = strconv.AppendInt(append(dst, `,"stall_ns":`...), m.stalled, 10)
 	}
+	if m.untaken {
+		dst = append(dst, `,"untaken":true`...)
+	}
 	if m.redacted {
 		dst = append(dst, `,"redacted":true`...)
 	}

@@ -44,6 +44,8 @@ type track struct {
 	start    int   // where its lines begin in recorder.lines
 	messages int64 // how many messages ended in it
 
+	hasLeft bool // the client has left: from now on only answers are recorded, as not taken
+
 	protocol string // the protocol of the methods so far; "" if there were none
 	lost     int64  // messages left out since the last recorded one
 	from     int64  // when the first of the lost messages passed
@@ -92,11 +94,20 @@ func (t *track) begin() (at int64) {
 	return t.at
 }
 
+// leave notes that the client has left.
+func (t *track) leave() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.hasLeft = true
+}
+
 // record adds the line of a message.
 func (t *track) record(m *message) {
-	if t.over {
+	isAnswer := len(m.id) > 0 && len(m.method) == 0
+	if t.over || t.hasLeft && !isAnswer {
 		return
 	}
+	m.untaken = t.hasLeft
 	t.messages++
 	t.account.Messages++
 	if t.protocol == "" || t.protocol == "jsonrpc" {

@@ -93,14 +93,19 @@ func (r *relay) pass(p []byte) error {
 		at += took
 		r.stalled.Add(stalled)
 	}
-	if err == nil {
+	hasLeft := r.track.dir == fromServer && syspipe.ReaderLeft(err)
+	if hasLeft {
+		r.track.leave()
+	}
+	if err == nil || hasLeft {
 		r.record(p, at, stalled)
 	}
 	return err
 }
 
-// record records the messages that end in p, which has just been passed on. The time at is before
-// the write unless the write stalled: the answer may come before the write returns.
+// record records the messages that end in p, which has just been passed on unless the client has
+// left. The time at is before the write unless the write stalled: the answer may come before the
+// write returns.
 func (r *relay) record(p []byte, at, stalled int64) {
 	r.track.begin()
 	defer r.track.end()
@@ -118,6 +123,7 @@ func (r *relay) end() {
 func (r *relay) account() results.DirectionTraffic {
 	r.track.mu.Lock()
 	a := r.track.account
+	hasLeft := r.track.hasLeft
 	pending := r.decoder.pending()
 	fed := r.decoder.fed
 	ended := r.decoder.ended
@@ -128,7 +134,7 @@ func (r *relay) account() results.DirectionTraffic {
 	}
 	r.track.mu.Unlock()
 	a.Bytes = r.bytes.Load()
-	allPassed := ended && fed == a.Bytes // else the cause may be the other side
+	allPassed := ended && fed == a.Bytes && !hasLeft // else the cause may be the other side
 	if allPassed {
 		a.EndedNS = at
 	}

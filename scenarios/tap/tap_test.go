@@ -824,3 +824,24 @@ func must(b []byte, err error) []byte {
 	}
 	return b
 }
+
+// A server may write an answer only at the end of its input, when its client was killed.
+func TestAnAnswerThatComesWhenTheClientHasLeftIsRecordedAsNotTaken(t *testing.T) {
+	p := start(t, nil, "sh", "-c",
+		`read ask; trap '' PIPE; cat; echo '{"method":"note"}
+{"id":2,"result":{}}'`)
+	if _, err := p.in.WriteString(`{"id":2,"method":"ask"}` + "\n"); err != nil {
+		t.Fatal(err)
+	}
+	p.out.Close()
+	p.in.Close()
+	p.wait()
+	set := p.recording()
+	if len(set.Messages) != 2 || !set.Messages[1].Untaken || string(set.Messages[1].ID) != "2" {
+		t.Errorf("recorded %+v", set.Messages)
+	}
+	traffic := set.Targets[0].Evidence.Traffic
+	if traffic.Replies.EndedNS != 0 || traffic.Requests.EndedNS == 0 {
+		t.Errorf("the ends: %+v", traffic)
+	}
+}
