@@ -291,11 +291,11 @@ func (s *session) finish(t task, measureErr error) error {
 	if errors.Is(err, view.ErrNothing) && s.late {
 		return errNothingInTime
 	}
-	if s.late {
-		writeNotice(s.cmd.ErrOrStderr(), "pipebench: "+errMaxTime.Error())
-	}
 	if err == nil && s.streamed == nil && !turns.RecordsOnly() {
 		err = s.writeFiles(all)
+	}
+	if s.late {
+		writeNotice(s.cmd.ErrOrStderr(), "pipebench: "+errMaxTime.Error())
 	}
 	if err == nil && t.gate != nil && !isInterrupted {
 		err = t.gate(own)

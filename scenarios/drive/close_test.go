@@ -106,3 +106,20 @@ func TestAServerIsNotWaitedForWhenTheTimeIsOver(t *testing.T) {
 		t.Errorf("%v, and process %d still runs", err, d.PID())
 	}
 }
+
+// A size that an interruption left out is no success.
+func TestASizeThatAnInterruptionLeftOutIsNotTried(t *testing.T) {
+	d := begin(t, server("cat"))
+	ctx, cancel := context.WithCancel(t.Context())
+	set := new(results.Set)
+	err := d.Drive(ctx, drive.Plan{Sizes: []int{1 << 10, 2 << 10}}, func(l results.Line) error {
+		set.Add(l)
+		cancel()
+		return nil
+	})
+	last := set.Targets[len(set.Targets)-1]
+	if !errors.Is(err, context.Canceled) || last.Size != 2<<10 ||
+		last.Verdict != results.VerdictNotTried || last.Evidence.Why != "it was interrupted" {
+		t.Errorf("%v: %s, %q", err, last.Verdict, last.Evidence.Why)
+	}
+}

@@ -65,9 +65,13 @@ func (d *Driver) Drive(ctx context.Context, p Plan, sink Sink) error {
 		limits, err = d.FindLimits(ctx, sizes[len(sizes)-1], sink)
 		r.add(limits)
 	}
-	// write records of the sizes that were not tried, even if the deadline has passed
-	if err == nil || ctx.Err() == context.DeadlineExceeded {
-		err = errors.Join(err, d.keepNotTried(p.Sizes, r, sink))
+	// write records of the sizes that were not tried, even if the time is over
+	if err == nil || ctx.Err() != nil {
+		why := "the time was over"
+		if ctx.Err() == context.Canceled {
+			why = "it was interrupted"
+		}
+		err = errors.Join(err, d.keepNotTried(p.Sizes, why, r, sink))
 	}
 	smallPipe := cmp.Or(p.SmallPipe, defaultSmallPipe)
 	if err != nil || smallPipe < 0 || r.anySize {
@@ -105,8 +109,8 @@ func (r *reach) add(targets []results.Target) {
 	}
 }
 
-// keepNotTried gives sink a record of each size that was asked for and never tried.
-func (d *Driver) keepNotTried(sizes []int, r *reach, sink Sink) error {
+// keepNotTried gives sink a record of each size that was asked for and never tried, and why.
+func (d *Driver) keepNotTried(sizes []int, why string, r *reach, sink Sink) error {
 	for _, size := range sizes {
 		if size <= r.decided {
 			continue
@@ -114,7 +118,7 @@ func (d *Driver) keepNotTried(sizes []int, r *reach, sink Sink) error {
 		t := d.record()
 		t.Size = int64(size)
 		t.Verdict = results.VerdictNotTried
-		t.Evidence.Why = "the time was over"
+		t.Evidence.Why = why
 		if err := sink(t); err != nil {
 			return err
 		}
