@@ -173,9 +173,7 @@ func driveGate(found *results.Set) error {
 // withAdvice adds to the error of a failed handshake a sentence about what to look at first. If the
 // server failed, or if failing to speak to it fails a gate, the exit code says so.
 func withAdvice(err error, isGate bool) error {
-	if _, ok := errors.AsType[drive.OptionError](err); ok {
-		return usageError(err)
-	}
+	err = usageOfOptions(err)
 	handshake, ok := errors.AsType[*drive.HandshakeError](err)
 	if !ok {
 		return err
@@ -183,6 +181,14 @@ func withAdvice(err error, isGate bool) error {
 	err = fmt.Errorf("%w\n%s", err, handshake.Advice())
 	if isGate || handshake.Failed() {
 		return &statusError{exitGate, fmt.Errorf("FAIL: %w", err)}
+	}
+	return err
+}
+
+// usageOfOptions marks an error about the options as a mistake of the user.
+func usageOfOptions(err error) error {
+	if _, ok := errors.AsType[drive.OptionError](err); ok {
+		return usageError(err)
 	}
 	return err
 }
@@ -214,7 +220,8 @@ func (f *driveFlags) drive(ctx context.Context, s *session) error {
 	}
 	switch {
 	case f.messages != "":
-		return d.Replay(ctx, f.recording, keep, f.ignore...)
+		err := d.Replay(ctx, f.recording, keep, f.ignore...)
+		return wrap("--messages "+f.messages, usageOfOptions(err))
 	case f.isLoad():
 		return f.loadSizes(ctx, d, keep)
 	case f.plan.Limits:

@@ -18,6 +18,7 @@ package drive
 import (
 	"context"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/pipebench/pipebench/results"
@@ -263,10 +264,14 @@ func (d *Driver) warnOfSideEffects(t *results.Target) {
 		warn(t, "lines on standard output without a message, the first: %q; log to standard error",
 			first)
 	}
-	late := s.Strays.Unasked.Load()
-	if late > 0 {
-		warn(t, "%s came that nobody waited for: to no request, or the second to one",
-			results.FormatCount(int(late), "answer"))
+	unasked, ids := s.Strays.Unasked()
+	if unasked > 0 {
+		const mostNamed = 3
+		if len(ids) > mostNamed {
+			ids = append(ids[:mostNamed], "...")
+		}
+		warn(t, "%s came that nobody waited for (id %s): to no request, or the second to one",
+			results.FormatCount(int(unasked), "answer"), strings.Join(ids, ", "))
 	}
 	d.noteLogged(t)
 }

@@ -111,6 +111,8 @@ func failureOfNoSize(t results.Target) error {
 	case r.Different > 0:
 		return fmt.Errorf("%d of %d answers are not as recorded: %s",
 			r.Different, r.Compared, t.Evidence.Why)
+	case t.Verdict == string(target.Differs):
+		return errors.New(t.Evidence.Why)
 	}
 	return nil
 }

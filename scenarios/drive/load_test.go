@@ -58,7 +58,7 @@ func TestLoadCountsAnAnswerOnce(t *testing.T) {
 	leakCheck(t)
 	r := loaded(t, "twice", drive.Load{Size: 500, Inflight: 16, Duration: 120 * time.Millisecond})
 	if r.Verdict != string(target.OK) || !strings.Contains(strings.Join(r.Warnings, " "),
-		"answers came that nobody waited for") {
+		"answers came that nobody waited for (id 1000000000, ") {
 		t.Fatalf("%s: %v, warnings %q", r.Verdict, r.Evidence, r.Warnings)
 	}
 	for _, s := range r.Samples {

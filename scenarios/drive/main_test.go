@@ -327,6 +327,19 @@ var servers = map[string]func(arg string) error{
 			}
 		})
 	},
+	// refuses every request, and flushes no more from the first that has the text on
+	"unflushed": func(text string) error {
+		out := bufio.NewWriter(os.Stdout)
+		defer out.Flush()
+		held := false
+		return each(func(line string) {
+			fmt.Fprintln(out, refusal(line))
+			held = held || strings.Contains(line, text)
+			if !held {
+				out.Flush()
+			}
+		})
+	},
 	"reserve": reserve,
 	"late":    late,
 	// waits at lines of one length, and no more once there was a line of a second length. A round

@@ -32,7 +32,9 @@ type recorded struct {
 	took   time.Duration    // the time until its answer in the recording; 0 if not known
 	name   string           // the method and id
 	silent bool             // the server does not answer it; set when the message is sent again
+	id     string           // JSON text; "" if the message expects no answer
 	answer *payload.Message // in the recording; nil if it is not known
+	twice  bool             // it was answered more than once in the recording
 }
 
 // String names the message by its number, method, id and size.
@@ -53,9 +55,9 @@ func (m *recorded) what() string {
 func split(recording []payload.Message) (
 	requests []recorded, owed map[string]string, number int,
 ) {
-	const answered = -1
+	const handshake = -1
 	owed = map[string]string{}
-	open := map[string]int{}               // the index of the last request, or answered, by id
+	asked := map[string]int{}              // the index of the last request, or handshake, by id
 	early := map[string]*payload.Message{} // answers without a request so far, by id
 	sent := time.Duration(0)               // when the client's last message had passed
 	earlier := time.Duration(0)            // when the messages of the write before that had
@@ -74,13 +76,16 @@ func split(recording []payload.Message) (
 			owed[id] = method
 		}
 		if answers && m.Dir != "request" {
-			at, asked := open[id]
-			if !asked {
+			at, known := asked[id]
+			switch {
+			case !known:
 				early[id] = &m
-			} else if at != answered { // else it is a second answer
+			case at == handshake:
+			case requests[at].answer != nil:
+				requests[at].twice = true
+			default:
 				requests[at].answer = &m
 				requests[at].took = m.At - requests[at].At
-				open[id] = answered
 			}
 		}
 		if m.Dir == "reply" {
@@ -96,17 +101,17 @@ func split(recording []payload.Message) (
 			continue
 		}
 		if slices.Contains(handshakeMethods, method) {
-			open[id] = answered
+			asked[id] = handshake
 			continue
 		}
 		r := recorded{Message: m, number: number, name: method}
 		if id != "" {
 			r.name = strings.TrimSpace(method + " (id " + id + ")")
-			open[id] = len(requests)
+			r.id = id
+			asked[id] = len(requests)
 			e := early[id]
 			if e != nil && earlier < e.At {
 				r.answer = e
-				open[id] = answered
 			}
 		}
 		requests = append(requests, r)
@@ -129,6 +134,16 @@ func (d *Driver) Replay(
 	requests, owed, number := split(recording)
 	if len(requests) == 0 {
 		return errors.New("replay: no request in the recording that could be sent again")
+	}
+	for i := range requests {
+		m := &requests[i]
+		// A client that writes no JSON may be recorded; a file of such messages is a mistake.
+		isProse := m.Dir == "" && m.Body != nil && !json.Valid(m.Body)
+		if d.protocol.JSONRPC && isProse {
+			return OptionError(fmt.Sprintf("message %d is no JSON, which a server of %s expects: "+
+				"give a recording of pipebench tap, or a file with a JSON-RPC message per line",
+				m.number, d.protocol.Speaks()))
+		}
 	}
 	s, err := d.live(ctx)
 	if err != nil {
@@ -154,6 +169,9 @@ func (d *Driver) Replay(
 		if !served {
 			r.explain(ctx, requests[:i+1], max(lasted, r.options.Patience) < 30*time.Second)
 		}
+	}
+	if served {
+		r.judgeSecondAnswers(requests)
 	}
 	r.judge()
 	r.warnOfDifferences()
@@ -207,6 +225,21 @@ type replay struct {
 	sent     []int64                 // bytes of the frames that were sent together last
 }
 
+// judgeSecondAnswers sets the verdict Differs if all is well so far, and the server answered a
+// request more than once that it answered once in the recording.
+func (r *replay) judgeSecondAnswers(requests []recorded) {
+	_, ids := r.server.Strays.Unasked()
+	for i := range requests {
+		m := &requests[i]
+		isNew := m.Body != nil && m.answer != nil && !m.twice && slices.Contains(ids, m.id)
+		if isNew && r.t.Verdict == string(target.OK) {
+			setVerdict(&r.t, target.Differs)
+			r.t.Evidence.Why = m.String() + ": it was answered more than once, and in the " +
+				"recording once"
+		}
+	}
+}
+
 // judge sets the verdict CannotTell if nothing is wrong, but some answers could not be compared.
 func (r *replay) judge() {
 	e := r.evidence
@@ -249,8 +282,10 @@ func (r *replay) explain(ctx context.Context, requests []recorded, hasTime bool)
 		}
 	}
 	failure := r.t.Evidence.Failure
-	asked := failure != nil && failure.Question != "" // the cause is known
-	if failed.silent || asked || r.t.Verdict == string(target.WrongLength) {
+	asked := failure != nil && failure.Question != ""
+	verdict := target.Verdict(r.t.Verdict)
+	known := asked || verdict == target.WrongLength || verdict == target.Buffered
+	if failed.silent || known {
 		return
 	}
 	if stopped := r.whereStopped(requests[first:]); stopped != "" {
@@ -367,6 +402,7 @@ func (r *replay) failsAt(ctx context.Context, requests []recorded) int {
 func (r *replay) send(ctx context.Context, m *recorded, last bool) (served bool, err error) {
 	request, was := r.requestAgain(m)
 	request.Least = patienceFactor * m.took
+	request.AtEnd = true
 	m.silent = request.Silent
 	differs := ""
 	if was != nil {

@@ -1,6 +1,7 @@
 package drive_test
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"slices"
@@ -465,5 +466,78 @@ func TestAnExtraAnswerInARecordingIsNotCompared(t *testing.T) {
 					kept.Evidence.Replay.Compared)
 			}
 		})
+	}
+}
+
+// A second answer to one request is a difference, unless the recorded server gave two as well.
+func TestASecondAnswerThatIsNotInTheRecordingDiffers(t *testing.T) {
+	t.Parallel()
+	const ask = `{"jsonrpc":"2.0","id":7,"method":"x"}` + "\n"
+	const answer = `{"jsonrpc":"2.0","id":7,"error":{"code":-32601,"message":"no"}}` + "\n"
+	const why = "message 1, x (id 7) of 37 B: it was answered more than once, and in the " +
+		"recording once"
+	for _, row := range []struct {
+		name, text string
+		verdict    target.Verdict
+		why        string
+	}{
+		{"once in the recording", ask + answer, target.Differs, why},
+		{"twice in the recording", ask + answer + answer, target.OK, ""},
+		{"no recording of answers", ask, target.OK, ""},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			t.Parallel()
+			o := server("twice")
+			o.Protocol = "jsonrpc"
+			set := new(results.Set)
+			if err := begin(t, o).Replay(t.Context(), recording(t, row.text),
+				keepIn(set)); err != nil {
+				t.Fatal(err)
+			}
+			kept := set.Targets[0]
+			if kept.Verdict != string(row.verdict) || kept.Evidence.Why != row.why {
+				t.Errorf("%s: %q", kept.Verdict, kept.Evidence.Why)
+			}
+			failed := drive.Failed(set)
+			if row.why == "" && failed != nil || row.why != "" && failed.Error() != row.why {
+				t.Errorf("failed: %v", failed)
+			}
+			if said := strings.Join(kept.Warnings, " "); !strings.Contains(said, " 7): ") {
+				t.Errorf("warns %q", said)
+			}
+		})
+	}
+}
+
+// A text that is no recording is not sent to a server that expects JSON.
+func TestProseIsNotReplayedToAServerOfJSON(t *testing.T) {
+	o := server("late 0s")
+	o.Protocol = "jsonrpc"
+	prose := recording(t, "{\"jsonrpc\":\"2.0\",\"id\":7,\"method\":\"x\"}\nOnce upon a time\n")
+	err := begin(t, o).Replay(t.Context(), prose, discard)
+	const want = "message 2 is no JSON, which a server of jsonrpc expects: give a recording of " +
+		"pipebench tap, or a file with a JSON-RPC message per line"
+	var refused drive.OptionError
+	if !errors.As(err, &refused) || err.Error() != want {
+		t.Errorf("got %v", err)
+	}
+}
+
+// An answer that was written and not flushed comes at the end of the server's input.
+func TestAReplayNamesAnAnswerThatIsNotFlushed(t *testing.T) {
+	t.Parallel()
+	o := server("unflushed hover")
+	o.Protocol = "jsonrpc"
+	set := new(results.Set)
+	const text = `{"jsonrpc":"2.0","id":7,"method":"x"}
+{"jsonrpc":"2.0","id":8,"method":"hover"}
+`
+	if err := begin(t, o).Replay(t.Context(), recording(t, text), keepIn(set)); err != nil {
+		t.Fatal(err)
+	}
+	kept := set.Targets[0]
+	const want = "; it came at the end of the input"
+	if kept.Verdict != string(target.Buffered) || !strings.HasSuffix(kept.Evidence.Why, want) {
+		t.Errorf("%s: %q", kept.Verdict, kept.Evidence.Why)
 	}
 }

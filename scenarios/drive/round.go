@@ -259,13 +259,13 @@ func (r *loadRound) receive(m child.Message) {
 		var ok bool
 		i, ok = target.NumberOf(m.Envelope.ID)
 		if !ok {
-			r.server.Strays.Unasked.Add(1)
+			r.server.Strays.AddUnasked(m.Envelope.ID)
 			return
 		}
 	}
 	due := r.freeSlot(i)
 	if due < 0 {
-		r.server.Strays.Unasked.Add(1)
+		r.server.Strays.AddUnasked(m.Envelope.ID)
 		return
 	}
 	r.expect.Number(i)

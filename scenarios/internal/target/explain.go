@@ -58,6 +58,22 @@ func (s *Server) Explain(ctx context.Context, before Usage, out *Outcome) {
 	e.StderrTail = s.StderrLines()
 }
 
+// explainAtEnd ends the server's input if the server has answered nothing since a request. If the
+// answer comes then, the verdict becomes Buffered.
+func (s *Server) explainAtEnd(out *Outcome) {
+	if out.Verdict != Deaf || out.Evidence.Probe != probeSilent {
+		return
+	}
+	s.CloseInput()
+	child.Within(s.Closed(), LeaveAtEnd)
+	select {
+	case <-out.answer:
+		out.Verdict = Buffered
+		out.Why += "; it came at the end of the input"
+	default:
+	}
+}
+
 // noteUnread notes how many bytes wait in each pipe, as far as the system tells.
 func (s *Server) noteUnread(e *results.FailureEvidence) {
 	e.UnreadStdin = ifKnown(s.In.Unread())

@@ -28,6 +28,8 @@ type Request struct {
 	Lead [][]byte
 	// Least is the shortest time limit for the answer.
 	Least time.Duration
+	// AtEnd says that the server's input may be ended to see whether the answer comes then.
+	AtEnd bool
 
 	// Heard, if set, gets an answer that is not an echo. The answer is valid only during the call.
 	Heard func(answer []byte)

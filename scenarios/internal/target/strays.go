@@ -2,9 +2,9 @@ package target
 
 import (
 	"bytes"
+	"slices"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"unicode/utf8"
 
 	"github.com/pipebench/pipebench/results"
@@ -14,13 +14,33 @@ import (
 
 // Strays are what a server wrote in addition to the answers that we waited for.
 type Strays struct {
-	Unasked atomic.Int64 // answers that nobody waited for
-
 	mu      sync.Mutex
+	unasked int64    // answers that nobody waited for
+	ids     []string // of the first of these, each once
 	lines   arrivals // lines that are no JSON-RPC
 	half    int64    // bytes of the last of these lines if it is half an object, else 0
 	halfID  []byte   // the id in the last half of an answer; nil for none
 	untaken arrivals // lines and messages since the last takeArrivals
+}
+
+// mostIDs is how many ids of answers that nobody waited for are kept.
+const mostIDs = 100
+
+// AddUnasked counts an answer that nobody waited for.
+func (s *Strays) AddUnasked(id []byte) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.unasked++
+	if len(s.ids) < mostIDs && !slices.Contains(s.ids, string(id)) {
+		s.ids = append(s.ids, string(id))
+	}
+}
+
+// Unasked returns how many answers came that nobody waited for, and their first ids.
+func (s *Strays) Unasked() (n int64, ids []string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.unasked, slices.Clone(s.ids)
 }
 
 // arrivals say how many lines or messages came, and how the first, or the last answer, began.

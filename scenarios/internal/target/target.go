@@ -285,7 +285,7 @@ func (s *Server) divert(m child.Message) bool {
 	case receive != nil:
 		(*receive)(m)
 	case s.ignoring.Load():
-		s.Strays.Unasked.Add(1)
+		s.Strays.AddUnasked(m.Envelope.ID)
 	default:
 		return false
 	}

@@ -85,6 +85,9 @@ func (s *Server) Trip(ctx context.Context, r *Request, i int64) (Outcome, error)
 		}
 	} else {
 		s.Explain(ctx, before, &out)
+		if r.AtEnd {
+			s.explainAtEnd(&out)
+		}
 	}
 	if r.Release != nil && out.Lives() {
 		// An error is ignored: the next request meets it, too.
@@ -198,13 +201,13 @@ func (s *Server) expect(r *Request, began time.Time) <-chan Outcome {
 			if before != nil {
 				(*before)(m)
 			} else {
-				s.Strays.Unasked.Add(1)
+				s.Strays.AddUnasked(m.Envelope.ID)
 				s.Strays.addMessage(m.Raw, true /* answers */)
 			}
 			return
 		}
 		if answered { // a second answer to one request
-			s.Strays.Unasked.Add(1)
+			s.Strays.AddUnasked(m.Envelope.ID)
 			return
 		}
 		answered = true
