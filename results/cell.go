@@ -50,9 +50,6 @@ type Cell struct {
 	Work        float64 `json:"work,omitempty"`         // ns of CPU time spent on each byte
 	Drain       int64   `json:"drain,omitempty"`        // most bytes that it reads per second
 	ClosesAfter int     `json:"closes_after,omitempty"` // messages it reads before it closes
-
-	// Older holds settings that older files have and this version no longer knows: "peer=thread".
-	Older string `json:"older,omitempty"`
 }
 
 // Key identifies a cell across runs, machines and versions: "capacity=0 framing=ndjson …".
@@ -78,34 +75,14 @@ func UsualCell(framing, pattern, placement string, size int) Cell {
 	}
 }
 
-// UnmarshalJSON also reads the field names of older files. An unknown field is an error. Otherwise,
-// cells that differ only in that field would look equal.
+// UnmarshalJSON refuses an unknown field. Otherwise, cells that differ only in that field would look
+// equal.
 func (c *Cell) UnmarshalJSON(text []byte) error {
 	type plain Cell
-	var read struct {
-		plain
-		Leave  int    `json:"leave"`  // older name of closes_after
-		Peer   string `json:"peer"`   // was "thread" if both ends were in one process
-		Clock  string `json:"clock"`  // was "sample" if round trips were not timed one by one
-		Sender string `json:"sender"` // was what the sender did beyond the framing
-	}
 	d := json.NewDecoder(bytes.NewReader(text))
 	d.DisallowUnknownFields()
-	if err := d.Decode(&read); err != nil {
+	if err := d.Decode((*plain)(c)); err != nil {
 		return fmt.Errorf("cell: %w", err)
-	}
-	*c = Cell(read.plain)
-	if c.ClosesAfter == 0 {
-		c.ClosesAfter = read.Leave
-	}
-	if read.Peer != "" && read.Peer != "process" {
-		c.Older = "peer=" + read.Peer
-	}
-	if read.Clock != "" {
-		c.Older = strings.TrimSpace(c.Older + " clock=" + read.Clock)
-	}
-	if read.Sender != "" {
-		c.Older = strings.TrimSpace(c.Older + " sender=" + read.Sender)
 	}
 	return nil
 }

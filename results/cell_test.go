@@ -36,7 +36,7 @@ func with(c results.Cell) results.Cell {
 func TestFieldsMatchTheJSON(t *testing.T) {
 	for _, c := range []results.Cell{resultstest.Cell("raw", 0),
 		with(results.Cell{Inflight: 1, Rate: 0.5, Transfer: "splice", ReadBuffer: 1, Batch: 2,
-			Drain: 3, Messages: "h", Older: "sender=wait=1ms"}),
+			Drain: 3, Messages: "h"}),
 		with(results.Cell{WriteSize: 8192, Work: 0.25, PayloadOffset: "0", ReadOffset: "64",
 			Source: "fresh", Touch: true, ClosesAfter: 3})} {
 		text, err := json.Marshal(c)

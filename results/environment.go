@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// Schema is the version of the results file that this package writes. Older versions can be read.
+// Schema is the version of the results file that this package writes.
 const Schema = 1
 
 // An Environment describes the machine and the program of a run. It is the run's first line in the

@@ -60,8 +60,6 @@ var fields = []Field{
 		aNeeded, func(c *Cell) any { return &c.IO }},
 	{"messages", "hash of the recording that is replayed", "generated messages",
 		aHash, func(c *Cell) any { return &c.Messages }},
-	{"older", "older files: what a cell cannot be any more", "nothing",
-		kindText, func(c *Cell) any { return &c.Older }},
 	{"pattern", "what passes between the ends", "",
 		aNeeded, func(c *Cell) any { return &c.Pattern }},
 	{"payload", "what generated messages are made of", "",

@@ -1,7 +1,6 @@
 package results_test
 
 import (
-	"encoding/json"
 	"reflect"
 	"slices"
 	"strings"
@@ -78,23 +77,6 @@ func TestFieldsRefuseWhatTheyCannotBe(t *testing.T) {
 		var c results.Cell
 		if err := f.Set(&c, value); err == nil {
 			t.Errorf("%s is taken for %+v", typed, c)
-		}
-	}
-}
-
-func TestTheOldNameOfAFieldIsRead(t *testing.T) {
-	for text, want := range map[string]results.Cell{
-		`{"framing":"raw","leave":3}`:        {Framing: "raw", ClosesAfter: 3},
-		`{"framing":"raw","peer":"process"}`: {Framing: "raw"},
-		`{"framing":"raw","peer":"thread"}`:  {Framing: "raw", Older: "peer=thread"},
-		`{"framing":"raw","sender":"wait=1ms"}`: {Framing: "raw",
-			Older: "sender=wait=1ms"},
-		`{"framing":"raw","peer":"process","clock":"sample"}`: {Framing: "raw",
-			Older: "clock=sample"},
-	} {
-		var c results.Cell
-		if err := json.Unmarshal([]byte(text), &c); err != nil || c != want {
-			t.Errorf("%s: got %+v, %v", text, c, err)
 		}
 	}
 }

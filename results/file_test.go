@@ -184,8 +184,8 @@ func TestReaderSkipsAndSays(t *testing.T) {
 		{"kinds not known here", env + strings.Repeat(`{"kind":"dream"}`+"\n", 2) + rec, 2,
 			`f:2: kind "dream" is not known to this version: line skipped ` +
 				`(and 1 more such lines)`},
-		{"a field of the wrong type", env + `{"kind":"noise","spread":"wide"}` + "\n", 1,
-			"f:2: noise: json:"},
+		{"a field of the wrong type", env + `{"kind":"finding","found":1}` + "\n", 1,
+			"f:2: finding: json:"},
 		{"a newer schema", strings.Replace(env, `"schema":1`, `"schema":2`, 1) + rec, 2,
 			"f:1: schema 2 is newer than this program's 1"},
 		{"a field added to a record",
@@ -399,32 +399,11 @@ func TestNoFileIsWrittenThroughALinkOutOfItsFolder(t *testing.T) {
 	}
 }
 
-// Files of versions without the field say only in a warning that others had what a cell needed.
-func TestADisturbanceIsReadFromAnOldWarning(t *testing.T) {
-	for _, tt := range []struct {
-		warning string
-		want    bool
-	}{
-		{"load: others kept about 0.4 of 2 CPUs busy; stop them", true},
-		{"steal: it took 10 %; another host", true},
-		{"governor: powersave; performance", false},
-		{"2 of 6 samples lie far from the others", false},
-	} {
-		r := resultstest.Record(resultstest.Cell("ndjson", 4096), 4097, 1000)
-		r.Warnings = []string{tt.warning}
-		set, err := results.ReadFrom("f", strings.NewReader(resultstest.Encoded(t, r)))
-		if err != nil || set.Records[0].Disturbed != tt.want {
-			t.Errorf("%q: disturbed %v, %v; want %v", tt.warning, set.Records[0].Disturbed, err,
-				tt.want)
-		}
-	}
-}
-
 func TestACompressedFileIsReadAsItIs(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "kept.jsonl.gz")
 	var packed bytes.Buffer
 	z := gzip.NewWriter(&packed)
-	z.Write([]byte(`{"kind":"probe","run":"r","pipe":"fifo","step":"slot","value":1}` + "\n"))
+	z.Write([]byte(`{"kind":"finding","run":"r","id":"rule/slot","verdict":"noted"}` + "\n"))
 	z.Close()
 	for name, content := range map[string][]byte{"whole": packed.Bytes(), "none": []byte("text")} {
 		if err := os.WriteFile(path, content, 0o600); err != nil {

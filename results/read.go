@@ -8,8 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"slices"
-	"strings"
 	"unicode/utf8"
 )
 
@@ -227,14 +225,6 @@ func (f *fileReader) add(number int, line Line, text []byte) {
 		return
 	}
 	f.seen[id] = f.problems.File
-	if r, ok := line.(Record); ok && !r.Disturbed {
-		// Older versions wrote a warning instead of the field Disturbed.
-		r.Disturbed = slices.ContainsFunc(r.Warnings, func(warning string) bool {
-			kind, _, _ := strings.Cut(warning, ": ")
-			return slices.Contains([]string{"load", "steal", "throttled"}, kind)
-		})
-		line = r
-	}
 	f.taken++
 	f.take(line)
 }
@@ -257,7 +247,7 @@ func decode(text []byte) (Line, error) {
 	case KindEnvironment:
 		line, err = decodeAs[Environment](text)
 	case KindMeasurement:
-		line, err = decodeMeasurement(text)
+		line, err = decodeAs[Record](text)
 	case KindFinding:
 		line, err = decodeAs[Finding](text)
 	case KindTarget:
@@ -265,7 +255,7 @@ func decode(text []byte) (Line, error) {
 	case KindMessage:
 		line, err = decodeAs[Message](text)
 	default:
-		line, err = decodeOld(kind, text)
+		return nil, fmt.Errorf("kind %q is not known to this version", kind)
 	}
 	if err != nil {
 		return nil, err

@@ -16,7 +16,7 @@ const tapped = `{"kind":"environment","schema":1,"run":"r","os":"linux"}
 {"kind":"message","run":"r","dir":"request","t_ns":1,"size":60,"method":"initialize","id":1}
 {"kind":"message","run":"r","dir":"reply","t_ns":2,"size":5000,"id":1,"cuts":[4096,904],"cut_ns":[0,7]}
 
-{"kind":"fault","run":"r","time":"2026-01-02T03:04:05Z","id":"recording-gap","verdict":"2 messages missing"}
+{"kind":"finding","run":"r","time":"2026-01-02T03:04:05Z","id":"machine/load","verdict":"noted"}
 {"kind":"message","run":"r","dir":"request","t_ns":3,"size":21,"method":"ping","id":"a","body":"{\"jsonrpc\":\"2.0\",\"kind\":\"é\"}"}
 {"kind":"message","run":"r","dir":"reply","t_n`
 

@@ -31,7 +31,6 @@ func TestCellNamesAreStable(t *testing.T) {
 	}{
 		{func(*results.Cell) {}, named},
 		{func(c *results.Cell) { c.Rate = 1000 }, named + "/rate=1000"},
-		{func(c *results.Cell) { c.Older = "peer=thread" }, named + "/older=peer=thread"},
 		{func(c *results.Cell) { c.Messages = "a b-8" }, named + "/messages=a_b_8"},
 	} {
 		changed := c
