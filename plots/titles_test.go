@@ -113,6 +113,8 @@ func TestChunksGain(t *testing.T) {
 	rough := panel{wild, []int64{4e6, 160e6, 8e6, 320e6, 4e6, 200e6}}
 	uneven := panel{[]int64{14e6, 14e6, 14e6, 10e6, 10e6, 10e6, 10e6}, // medians 10 and 100 ms
 		[]int64{100e6, 100e6, 100e6, 100e6, 60e6, 60e6, 60e6}}
+	opposed := panel{[]int64{7e6, 13e6, 7e6, 13e6, 7e6, 13e6}, // medians 10 and 100 ms
+		[]int64{130e6, 70e6, 130e6, 70e6, 130e6, 70e6}}
 	alone := panel{small, nil}
 	hidden := panel{small, wild}
 	for _, tt := range []struct {
@@ -124,6 +126,7 @@ func TestChunksGain(t *testing.T) {
 		{[]panel{both, hidden}, start + "11 %" + end + ", where noise does not hide it"},
 		{[]panel{rough}, noisy},
 		{[]panel{uneven}, start + "10 %" + end},
+		{[]panel{opposed}, start + "10 %" + end},
 		{[]panel{both, {small, small}}, general},
 		{[]panel{hidden}, noisy},
 	} {

@@ -173,9 +173,11 @@ func (r rows) chunkShares(panel func(stat.Row) string) (shares []float64, hidden
 			continue
 		}
 		best := 0.0 // not known
+		unsplit := whole[0].Estimates["due.p50"]
 		for _, row := range chunked.all {
-			_, isRough := ratioOf("due.p50", row, whole[0])
-			share := row.Estimates["due.p50"].Median / whole[0].Estimates["due.p50"].Median
+			wait := row.Estimates["due.p50"]
+			share := wait.Median / unsplit.Median
+			isRough := view.IsRough(wait) || view.IsRough(unsplit) // drawn hollow
 			if !isRough && (best == 0 || share < best) {
 				best = share
 			}
