@@ -1,8 +1,12 @@
 package view
 
 import (
+	"fmt"
 	"strings"
 	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
 
 	"github.com/pipebench/pipebench/results"
 	"github.com/pipebench/pipebench/results/resultstest"
@@ -653,5 +657,34 @@ func TestSummaryPoolsRunsButPairsWithinThem(t *testing.T) {
 	}
 	if !strings.Contains(strings.Join(sum.Notes, "\n"), "up to 2 runs are pooled") {
 		t.Errorf("pooling is not said: %q", sum.Notes)
+	}
+}
+
+// The runs of tune say in a finding what their measurements mean. Beside others, they are named.
+func TestTheSentencesOfRunLeaveOutTune(t *testing.T) {
+	times := map[string]float64{"raw": 1, "ndjson": 1.15}
+	levers := map[string][3]float64{"same": {300e3, 150e3, 500e3}}
+	want := Summarise(runSet(times, levers)).Meaning
+	s := runSet(times, levers)
+	for i, advice := range []string{"use a pipe of 64 KiB.\nIt gains 1 %.", "change nothing."} {
+		e := resultstest.Environment()
+		e.Run = fmt.Sprint("tune-", i)
+		e.Time = e.Time.Add(time.Hour)
+		e.Command = "pipebench tune"
+		s.Add(e)
+		large := resultstest.Cell("ndjson", 1_000_000)
+		r := resultstest.Record(large, 1_000_000, resultstest.Around(90e3, 0.005)...)
+		r.Run = e.Run
+		s.Add(r)
+		s.Add(results.Finding{Run: e.Run, ID: "tune/sending", Verdict: results.Noted, Found: advice})
+	}
+	sum := Summarise(s)
+	if diff := cmp.Diff(want, sum.Meaning); diff != "" {
+		t.Errorf("beside tune, run says (-alone +beside):\n%s", diff)
+	}
+	const named = "pipebench tune of 2026-11-21 09:00 UTC: "
+	wants := []string{named + "use a pipe of 64 KiB.", "It gains 1 %.", named + "change nothing."}
+	if diff := cmp.Diff(wants, answer(s, sum, "")[:3]); diff != "" {
+		t.Errorf("of two runs of tune (-want +got):\n%s", diff)
 	}
 }

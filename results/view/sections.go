@@ -123,8 +123,14 @@ func answer(s *results.Set, sum Summary, file string) []string {
 	for _, own := range drivenServers(s) {
 		out = append(out, CommandName(own[0].Command)+": "+resultOf(own).text+".")
 	}
-	for _, f := range s.FindingsOf(results.AreaTune) {
-		out = append(out, strings.Split(f.Found, "\n")...)
+	tuned := s.FindingsOf(results.AreaTune)
+	for _, f := range tuned {
+		said := strings.Split(f.Found, "\n")
+		if e, ok := s.Environment(f.Run); ok && len(tuned) > 1 {
+			at := e.Time.UTC().Format("2006-01-02 15:04 UTC")
+			said[0] = e.Command + " of " + at + ": " + said[0]
+		}
+		out = append(out, said...)
 	}
 	out = nonEmpty(append(out, findingSentences(s)...))
 	last := nonEmpty(slices.Concat(sum.Meaning, recordingSummary(s, file)))

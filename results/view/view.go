@@ -158,6 +158,23 @@ type Summary struct {
 	runsDisagree bool // Meaning says so
 }
 
+// rowsToTell returns the rows of the runs that do not say themselves what they mean: tune does, in
+// a finding.
+func rowsToTell(s *results.Set, rows []stat.Row) []stat.Row {
+	tuned := s.FindingsOf(results.AreaTune)
+	if len(tuned) == 0 {
+		return rows
+	}
+	rest := &results.Set{}
+	for _, e := range s.Environments {
+		isOf := func(f results.Finding) bool { return f.Run == e.Run }
+		if !slices.ContainsFunc(tuned, isOf) {
+			rest = results.Merge(rest, s.OfRun(e.Run))
+		}
+	}
+	return stat.Rows(rest)
+}
+
 // Summarise works out the figures of every [results.Cell] of the set.
 func Summarise(s *results.Set) Summary {
 	rows := stat.Rows(s)
@@ -166,9 +183,10 @@ func Summarise(s *results.Set) Summary {
 		members = stat.FleetOf(s).Members()
 	}
 	disagreement := disagreementSentences(members)
+	told := rowsToTell(s, rows)
 	sentences := nonEmpty(slices.Concat([]string{interruption(s, rows)}, disagreement,
-		meaning(rows)))
-	noisy := isTooNoisyToRank(rows, splitRun(rows).bare)
+		meaning(told)))
+	noisy := isTooNoisyToRank(told, splitRun(told).bare)
 	if noisy && slices.ContainsFunc(s.Environments, isOfRun) {
 		sentences = append(sentences, longerRun)
 	}
