@@ -45,7 +45,6 @@ func (s *session) reproduce(ctx context.Context, chosen []failures.Failure) erro
 	for _, failure := range chosen {
 		kept := 0
 		o := failures.Options{
-			Run:     s.run,
 			Observe: func(step string) { s.progress.step(failure.Name + ": " + step) },
 		}
 		err := failure.Show(ctx, o, func(f results.Finding) error {

@@ -92,7 +92,7 @@ func (o Options) measure(ctx context.Context, need string, keep func(results.Lin
 		if err != nil {
 			return err
 		}
-		return f.Show(ctx, failures.Options{Run: o.Run}, keepFinding)
+		return f.Show(ctx, failures.Options{}, keepFinding)
 	}
 	_, step, _ := rules.ParseID(need)
 	return rules.Run(ctx, rules.Options{

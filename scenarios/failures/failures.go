@@ -131,13 +131,12 @@ func Find(name string) (Failure, error) {
 
 // Options say how to show a failure.
 type Options struct {
-	Run     string            // names the run in its findings
 	Timeout time.Duration     // for one run of a program that is checked; 0 means startTime
 	Observe func(part string) // if set, is called as each part begins
 }
 
-// Show reproduces the failure, and calls keep with each finding. When it returns, all its
-// processes, pipes and files are gone.
+// Show reproduces the failure, and calls keep with each finding, without the run and the time. When
+// it returns, all its processes, pipes and files are gone.
 func (f Failure) Show(ctx context.Context, o Options, keep func(results.Finding) error) error {
 	r := &recorder{Options: o, failure: f, keep: keep}
 	var err error
@@ -172,9 +171,6 @@ func (r *recorder) observe(part string) {
 // record completes a finding about a part of the failure, and passes it to the function keep. If
 // the finding has no verdict, record takes the verdict for its class.
 func (r *recorder) record(part string, f results.Finding) error {
-	f.Kind = results.KindFinding
-	f.Run = r.Run
-	f.Time = time.Now().UTC()
 	f.ID = results.AreaFailure + "/" + r.failure.Name + "/" + part
 	f.Title = r.failure.Title
 	if f.Verdict == "" {

@@ -90,7 +90,7 @@ func TestFailuresAreShown(t *testing.T) {
 		t.Run(failure.Name, func(t *testing.T) {
 			leaktest.Check(t)
 			seen := map[string]bool{}
-			o := failures.Options{Run: "test", Timeout: 20 * time.Second} // for a busy machine
+			o := failures.Options{Timeout: 20 * time.Second} // for a busy machine
 			err := failure.Show(t.Context(), o, func(f results.Finding) error {
 				seen[f.Name()] = true
 				look(t, failure, f)
@@ -154,7 +154,7 @@ func TestShowingEndsWhenAFindingCannotBeKept(t *testing.T) {
 	full := errors.New("disk full")
 	for _, f := range failures.All() {
 		calls := 0
-		err := f.Show(t.Context(), failures.Options{Run: "test"}, func(results.Finding) error {
+		err := f.Show(t.Context(), failures.Options{}, func(results.Finding) error {
 			calls++
 			return full
 		})
@@ -172,7 +172,7 @@ func TestShowingCanBeInterrupted(t *testing.T) {
 			t.Fatal(err)
 		}
 		ctx, cancel := context.WithCancel(t.Context())
-		o := failures.Options{Run: "test", Observe: func(string) { cancel() }}
+		o := failures.Options{Observe: func(string) { cancel() }}
 		err = f.Show(ctx, o, func(results.Finding) error { return nil })
 		if !errors.Is(err, context.Canceled) {
 			t.Errorf("%s: got %v", name, err)

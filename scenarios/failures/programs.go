@@ -34,7 +34,6 @@ func (r *recorder) check(ctx context.Context, p *program) error {
 	}
 	r.observe(p.part)
 	o := check.Options{
-		Run:     r.Run,
 		Command: append([]string{ours}, strings.Fields(p.words)...),
 		Only:    []string{p.situation},
 		Timeout: cmp.Or(r.Timeout, startTime),
