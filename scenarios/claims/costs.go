@@ -22,7 +22,7 @@ type ratio struct {
 // and framing. The message size may be any, and the placement any except "free".
 func (e *Evidence) plainCells(pattern, framing string) []results.Record {
 	var plain []results.Record
-	for _, r := range e.records {
+	for _, r := range e.set.Records {
 		c := r.Cell
 		isPlain := c == results.UsualCell(framing, pattern, c.Placement, c.Size)
 		// At the placement "free", the scheduler chooses the CPUs.

@@ -43,9 +43,8 @@ func pipe(step string) string { return rules.ID(syspipe.Anonymous, step) }
 
 // Evidence is what a set of records holds, arranged for judging claims.
 type Evidence struct {
-	findings map[string]results.Finding   // the last finding of each ID
-	servers  map[string][]results.Finding // all findings of check --server, by ID
-	records  []results.Record
+	set      *results.Set
+	findings map[string]results.Finding // the last finding of each ID
 	basis    basis
 }
 
@@ -57,16 +56,12 @@ type basis struct {
 
 func newEvidence(set *results.Set) *Evidence {
 	e := &Evidence{
+		set:      set,
 		findings: make(map[string]results.Finding),
-		servers:  make(map[string][]results.Finding),
-		records:  set.Records,
 		basis:    basis{From: make(map[string]any)},
 	}
 	for _, f := range set.Findings {
 		e.findings[f.ID] = f
-		if strings.HasPrefix(f.ID, serverCheck("")) {
-			e.servers[f.ID] = append(e.servers[f.ID], f)
-		}
 	}
 	return e
 }
@@ -221,11 +216,13 @@ type server struct {
 // The findings are sorted by the commands of the servers.
 func (e *Evidence) checked(id string) []server {
 	last := make(map[string]server)
-	for _, f := range e.servers[id] {
+	for _, f := range e.set.Findings {
+		if f.ID != id || f.Verdict == results.CannotTell {
+			continue
+		}
 		s := server{Finding: f}
 		err := f.Evidence.Decode(&s.seen)
-		isMCP := err == nil && strings.HasPrefix(s.seen.Protocol, "mcp")
-		if !isMCP || f.Verdict == results.CannotTell {
+		if err != nil || !strings.HasPrefix(s.seen.Protocol, "mcp") {
 			continue
 		}
 		command := strings.Join(f.About, " ")
