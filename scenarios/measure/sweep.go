@@ -180,11 +180,12 @@ func (s Sweep) framings() ([]string, error) {
 	chunksUsed := false
 	for _, spec := range asked {
 		sized := []string{spec} // the spec, or one spec for each chunk size
-		splits, err := needsChunkSize(spec)
+		f, err := framers.Parse(spec)
 		if err != nil {
 			return nil, err
 		}
-		if splits && len(s.Chunks) > 0 {
+		_, splits := f.(framers.Chunker)
+		if splits && !strings.Contains(spec, ":") && len(s.Chunks) > 0 {
 			chunksUsed = true
 			sized = nil
 			for _, n := range s.Chunks {
@@ -206,17 +207,6 @@ func (s Sweep) framings() ([]string, error) {
 			"split messages and name no size, such as chunked", strings.Join(asked, ", "))
 	}
 	return specs, nil
-}
-
-// needsChunkSize reports whether the framing named spec splits messages into pieces, and spec names
-// no size for the pieces.
-func needsChunkSize(spec string) (bool, error) {
-	f, err := framers.Parse(spec)
-	if err != nil {
-		return false, err
-	}
-	_, splits := f.(framers.Chunker)
-	return splits && !strings.Contains(spec, ":"), nil
 }
 
 // largestSize is the largest message that a person may ask for, in bytes.
