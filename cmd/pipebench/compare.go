@@ -156,12 +156,11 @@ func fileBegins(path string, texts ...string) (bool, error) {
 		return false, err
 	}
 	defer file.Close()
-	head := make([]byte, 512)
-	n, err := io.ReadFull(file, head)
-	if err != nil && !errors.Is(err, io.ErrUnexpectedEOF) && !errors.Is(err, io.EOF) {
+	head, err := io.ReadAll(io.LimitReader(file, 512))
+	if err != nil {
 		return false, err
 	}
-	begin := strings.TrimSpace(string(head[:n]))
+	begin := strings.TrimSpace(string(head))
 	isBegin := func(text string) bool { return strings.HasPrefix(begin, text) }
 	return slices.ContainsFunc(texts, isBegin), nil
 }
