@@ -68,16 +68,16 @@ const (
 )
 
 // Parses reports whether the program works on the bytes. For such a reader, noise hides no advice.
-func (r ReaderCost) Parses() bool { return r.NSPerByte >= parsesNS }
+func (r ReaderCost) Parses() bool { return r >= parsesNS }
 
 // readerAdvice says what to change for the user's reader, by the CPU time that it spends per byte.
 func (d Decision) readerAdvice(r ReaderCost) string {
 	text := fmt.Sprintf("Your reader spends %s ns of CPU per byte: ",
-		results.FormatNumber(r.NSPerByte, 2))
+		results.FormatNumber(float64(r), 2))
 	switch {
 	case r.Parses():
 		return text + "it works on the bytes. Change nothing."
-	case r.NSPerByte >= movesNS:
+	case r >= movesNS:
 		return text + "a larger pipe may still gain. " +
 			"Measure your program with the change before you keep it."
 	case d.Lever == unchanged:
@@ -436,7 +436,6 @@ func (a Answer) Page(detail bool) view.Page {
 // Finding is the answer as the results file keeps it, without the run and the time.
 func (a Answer) Finding() results.Finding {
 	f := results.Finding{
-		Kind:    results.KindFinding,
 		ID:      results.AreaTune + "/sending",
 		Title:   "How to send messages of " + results.FormatSize(int64(a.shared.Size)) + " here",
 		Verdict: results.Noted,

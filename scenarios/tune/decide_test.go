@@ -114,7 +114,7 @@ func TestAnAnswerSaysNoMoreThanIsKnown(t *testing.T) {
 	})
 	d := Decide(records, Balanced)
 	d.Unproven = "noise"
-	answer := d.Answer(&ReaderCost{NSPerByte: 118})
+	answer := d.Answer(new(ReaderCost(118)))
 	for _, row := range answer.Page(true).Tables[1].Rows {
 		if strings.Contains(row[0].Text, "writes") {
 			t.Errorf("a row without a figure: %+v", row)
@@ -565,7 +565,7 @@ func TestTheAdviceFitsTheReader(t *testing.T) {
 		0.5: "a larger pipe may still gain",
 		20:  "it works on the bytes. Change nothing.",
 	} {
-		answer := d.Answer(&ReaderCost{NSPerByte: cost})
+		answer := d.Answer(new(ReaderCost(cost)))
 		if !strings.Contains(answer.Sentences[0], want) {
 			t.Errorf("%g ns per byte: %s", cost, answer.Sentences[0])
 		}

@@ -12,11 +12,9 @@ import (
 	"github.com/pipebench/pipebench/bench/payload"
 )
 
-// A ReaderCost is the CPU time that a program spends on what it reads.
-type ReaderCost struct {
-	NSPerByte float64 `json:"ns_per_byte"` // ns of CPU time per byte, user and system
-	Bytes     int64   `json:"bytes"`       // how many bytes the program was given
-}
+// A ReaderCost is the CPU time, user and system, that a program spends on each byte that it reads,
+// in ns.
+type ReaderCost float64
 
 // The measured program gets as much input as it reads in readerTime, but at most readerBytes, or
 // two messages if these are longer. After that, it has to end within readerEnds.
@@ -31,23 +29,23 @@ const (
 func MeasureReader(ctx context.Context, size int, name string, args ...string) (ReaderCost, error) {
 	source, err := payload.Generate("json", size, 1)
 	if err != nil {
-		return ReaderCost{}, err
+		return 0, err
 	}
 	oneCPU, oneBytes, err := feed(ctx, source, 1, name, args)
 	if err != nil {
-		return ReaderCost{}, err
+		return 0, err
 	}
 	many := max(2, int64(readerBytes/size))
 	cpu, bytes, err := feed(ctx, source, many, name, args)
 	if err != nil {
-		return ReaderCost{}, err
+		return 0, err
 	}
 	if bytes < 2*int64(size) {
-		return ReaderCost{}, fmt.Errorf("%s took %d bytes of its input: it has to read all of it",
+		return 0, fmt.Errorf("%s took %d bytes of its input: it has to read all of it",
 			name, bytes)
 	}
 	perByte := float64((cpu - oneCPU).Nanoseconds()) / float64(bytes-oneBytes)
-	return ReaderCost{Bytes: bytes, NSPerByte: max(0, perByte)}, nil
+	return ReaderCost(max(0, perByte)), nil
 }
 
 // feed runs the command with up to n messages on its standard input. The result taken is how many
