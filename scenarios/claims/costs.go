@@ -210,10 +210,7 @@ func judgeWire(e *Evidence) Judgement {
 		values = append(values, percent[size])
 		c.add(results.FormatSize(int64(size)), percent[size] < 1)
 	}
-	figure := ""
-	if len(values) > 0 {
-		figure = fmt.Sprintf("%.2g %% to %.2g %%, exact", slices.Min(values), slices.Max(values))
-	}
+	figure := fmt.Sprintf("%.2g %% to %.2g %%, exact", slices.Min(values), slices.Max(values))
 	return inAllCases(c, figure, "below 1 % for every size", "1 % and more for every size",
 		"where every message is framed, small ones pay more: {}")
 }

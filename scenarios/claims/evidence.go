@@ -192,8 +192,6 @@ func (c *count) add(name string, good bool) {
 func inAllCases(c count, figure, holding, refuting, depending string) Judgement {
 	others := strings.Join(c.bad, ", ")
 	switch {
-	case c.asked == 0:
-		return cannotTell("nobody could be asked")
 	case c.good == c.asked:
 		return holds(figure, holding)
 	case c.good == 0:
