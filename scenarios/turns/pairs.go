@@ -35,9 +35,6 @@ type Builds struct {
 // OpenBuilds prepares the comparison of two builds. In the folder dir, it creates a new file for
 // the records of each build. The caller calls Close.
 func OpenBuilds(old, new Build, dir string) (*Builds, error) {
-	if err := os.MkdirAll(dir, 0o777); err != nil {
-		return nil, fmt.Errorf("make the folder for pairs: %w", err)
-	}
 	b := &Builds{old: old, new: new}
 	var err error
 	b.oldFile, err = createSide(dir, OldFile)

@@ -21,7 +21,7 @@ func fake(t *testing.T, how string) (*Builds, string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	dir := filepath.Join(t.TempDir(), "out")
+	dir := t.TempDir()
 	b, err := OpenBuilds(self, self, dir)
 	if err != nil {
 		t.Fatal(err)
