@@ -68,7 +68,10 @@ func (r *relay) run() {
 			break
 		}
 	}
-	r.end() // call it first: once the streams are closed, the session may be over
+	at := r.track.begin()
+	r.decoder.close(at)
+	r.track.end()
+	// Only now: once the streams are closed, the session may be over.
 	r.to.close()
 	r.from.close()
 }
@@ -110,13 +113,6 @@ func (r *relay) record(p []byte, at, stalled int64) {
 	r.track.begin()
 	defer r.track.end()
 	r.decoder.feed(p, at, stalled)
-}
-
-// end records the end of the stream.
-func (r *relay) end() {
-	at := r.track.begin()
-	defer r.track.end()
-	r.decoder.close(at)
 }
 
 // account returns the counts of this direction.
