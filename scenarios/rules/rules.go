@@ -23,8 +23,8 @@ import (
 	"github.com/pipebench/pipebench/syspipe/proc"
 )
 
-// Work is the name of the [proc.Job] that makes one experiment, in a process of its own.
-const Work = "rules/experiment"
+// work is the name of the [proc.Job] that makes one experiment, in a process of its own.
+const work = "rules/experiment"
 
 // An inquiry is an experiment that can be made with several kinds of pipe. It has several steps,
 // such as "capacity/fill/512", and reports a finding for each of them.
@@ -102,9 +102,6 @@ func (i inquiry) about(kind syspipe.Kind) experiment.Experiment {
 	}
 }
 
-// All returns all experiments about all kinds of pipe.
-func All() []experiment.Experiment { return Options{}.experiments(syspipe.Kinds()) }
-
 // ExperimentOf returns the name of the experiment that has a step, such as "capacity/fill/512", or
 // has steps that begin with it, such as "capacity/fill". It returns "" if there is no such
 // experiment.
@@ -174,7 +171,7 @@ func Run(ctx context.Context, o Options, found func(results.Finding) error) erro
 	for _, e := range plan {
 		e.Limit = o.StepTimeout
 		findings := 0
-		err := experiment.Run(ctx, Work, e, func(f results.Finding) error {
+		err := experiment.Run(ctx, work, e, func(f results.Finding) error {
 			findings++
 			return found(f)
 		})
@@ -244,7 +241,8 @@ func tryOpen(kind syspipe.Kind) error {
 // Jobs returns the jobs of all processes that [Run] starts. The main function passes them to
 // [proc.Main].
 func Jobs() map[string]proc.Job {
-	return experiment.Jobs(Work, All, map[string]proc.Job{
+	all := func() []experiment.Experiment { return Options{}.experiments(syspipe.Kinds()) }
+	return experiment.Jobs(work, all, map[string]proc.Job{
 		workWrite: writeLetters,
 		workEcho:  echo,
 		workHold:  hold,
