@@ -42,15 +42,12 @@ func commandWords(text string) ([]string, error) {
 	return words, nil
 }
 
-// argvOf splits a command into words and replaces the first word by the path of the program. The
-// extra arguments are added at the end.
+// argvOf splits a command, which namesResults has looked at, into words, and replaces the first
+// word by the path of the program. The extra arguments are added at the end.
 func argvOf(command string, extra []string) ([]string, error) {
 	words, err := commandWords(command)
 	if err != nil {
-		return nil, usageError(fmt.Errorf("%q is no command: %w", command, err))
-	}
-	if len(words) == 0 {
-		return nil, usageError(errors.New("a command is empty"))
+		return nil, err
 	}
 	program, err := turns.Find(words[0])
 	if err != nil {
