@@ -90,8 +90,8 @@ func (t *Trial) Start(work string, args any, ends ...*syspipe.End) *proc.Process
 }
 
 // Jobs returns the jobs that the experiments need, for [proc.Main]. The job named work runs one of
-// the experiments that list returns. helpers has the jobs of helper processes.
-func Jobs(work string, list func() []Experiment, helpers map[string]proc.Job) map[string]proc.Job {
+// the experiments in the list. helpers has the jobs of helper processes.
+func Jobs(work string, list []Experiment, helpers map[string]proc.Job) map[string]proc.Job {
 	jobs := map[string]proc.Job{}
 	for name, job := range helpers {
 		jobs[name] = withEndsThatBlock(job)
@@ -101,7 +101,7 @@ func Jobs(work string, list func() []Experiment, helpers map[string]proc.Job) ma
 		if err := w.Args(&id); err != nil {
 			return err
 		}
-		for _, e := range list() {
+		for _, e := range list {
 			if e.ID == id {
 				t := NewTrial(context.Background(), func(f results.Finding) error {
 					return w.Report(f)

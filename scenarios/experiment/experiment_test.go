@@ -38,7 +38,7 @@ var all = []Experiment{
 }
 
 func TestMain(m *testing.M) {
-	proc.Main(Jobs(testWork, func() []Experiment { return all }, nil))
+	proc.Main(Jobs(testWork, all, nil))
 	os.Setenv("GORACE", "atexit_sleep_ms=0") // else each worker takes a second to exit under -race
 	os.Exit(m.Run())
 }

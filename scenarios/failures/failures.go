@@ -200,14 +200,11 @@ const work = "failures/experiment"
 
 // Jobs returns the jobs of the processes that [Failure.Show] starts, for [proc.Main].
 func Jobs() map[string]proc.Job {
-	allExperiments := func() []experiment.Experiment {
-		var all []experiment.Experiment
-		for _, f := range All() {
-			all = append(all, f.experiments...)
-		}
-		return all
+	var all []experiment.Experiment
+	for _, f := range All() {
+		all = append(all, f.experiments...)
 	}
-	return experiment.Jobs(work, allExperiments, nil /* no helper processes */)
+	return experiment.Jobs(work, all, nil /* no helper processes */)
 }
 
 // runExperiments runs experiments. Each shows one or more parts of the failure.

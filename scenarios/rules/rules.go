@@ -241,7 +241,7 @@ func tryOpen(kind syspipe.Kind) error {
 // Jobs returns the jobs of all processes that [Run] starts. The main function passes them to
 // [proc.Main].
 func Jobs() map[string]proc.Job {
-	all := func() []experiment.Experiment { return Options{}.experiments(syspipe.Kinds()) }
+	all := Options{}.experiments(syspipe.Kinds())
 	return experiment.Jobs(work, all, map[string]proc.Job{
 		workWrite: writeLetters,
 		workEcho:  echo,
