@@ -39,7 +39,7 @@ func emitted(t *testing.T, f func(*trial)) []results.Finding {
 		found = append(found, f)
 		return nil
 	})
-	f(&trial{Trial: own, kind: syspipe.Anonymous})
+	f(&trial{Trial: own, about: syspipe.Anonymous, kind: syspipe.Anonymous})
 	if own.Err() != nil {
 		t.Fatal(own.Err())
 	}

@@ -10,6 +10,7 @@
 package rules
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -92,12 +93,8 @@ func (i inquiry) about(kind syspipe.Kind) experiment.Experiment {
 		ID:    ID(kind, i.name),
 		Title: i.how,
 		Do: func(own *experiment.Trial) {
-			t := &trial{Trial: own, kind: kind, how: i.how}
-			if kind == "" {
-				t.kind = syspipe.Anonymous
-				t.general = true
-			}
-			i.do(t)
+			anyKind := cmp.Or(kind, syspipe.Anonymous)
+			i.do(&trial{Trial: own, about: kind, kind: anyKind, how: i.how})
 		},
 	}
 }

@@ -17,9 +17,9 @@ import (
 // A trial makes one experiment with one kind of pipe.
 type trial struct {
 	*experiment.Trial
-	kind    syspipe.Kind
-	general bool   // the findings hold for every kind
-	how     string // what the inquiry does, in one line
+	about syspipe.Kind // what the findings are about; "": every kind
+	kind  syspipe.Kind // of the pipes that it opens
+	how   string       // what the inquiry does, in one line
 
 	slotSize, capacity int // in bytes; 0 until they are measured
 }
@@ -27,22 +27,18 @@ type trial struct {
 // found reports what a step of the experiment found, compared with what the rules of this system
 // predict. The unit may be "". The text "how" says what was done.
 func (t *trial) found(step string, value any, unit, how string) {
-	if t.general {
-		t.report(step, value, unit, how, results.Noted, "")
-		return
-	}
 	sys := t.system()
 	rule, covered := documentedRule(sys.os, step)
 	want, predicted := sys.predict(step)
-	switch {
-	case predicted && !slices.Contains(undecided, value):
+	if predicted && !slices.Contains(undecided, value) {
 		t.foundBeside(step, value, unit, how, want, rule.Source)
-	case covered:
-		documented := fmt.Sprintf("%s (%s)", rule.Says, rule.Source)
-		t.report(step, value, unit, how, results.Noted, documented)
-	default:
-		t.report(step, value, unit, how, results.Noted, "")
+		return
 	}
+	documented := ""
+	if covered {
+		documented = fmt.Sprintf("%s (%s)", rule.Says, rule.Source)
+	}
+	t.report(step, value, unit, how, results.Noted, documented)
 }
 
 // undecided lists the values with which a finding neither confirms nor refutes a prediction.
@@ -65,11 +61,8 @@ func (t *trial) foundBeside(step string, value any, unit, how string, want any, 
 func (t *trial) report(step string, value any, unit, how string, verdict results.Verdict,
 	documented string) {
 	f := results.Finding{
-		ID: ID(t.kind, step), Title: how, Verdict: verdict,
+		ID: ID(t.about, step), Title: how, Verdict: verdict,
 		Value: value, Unit: unit, Found: valueText(value, unit),
-	}
-	if t.general {
-		f.ID = ID("", step)
 	}
 	if documented != "" {
 		f.Found += "; documented: " + documented
