@@ -196,37 +196,32 @@ func serverEntries(text []byte) ([]serverEntry, error) {
 	return slices.DeleteFunc(entries, hasNoCommand), nil
 }
 
-// read reads the members of the server's object, whose opening brace has just been read.
+// read reads the members of the server's object, whose opening brace has just been read, and notes
+// where in the text their values stand.
 func (e *serverEntry) read(dec *jsontext.Decoder) error {
 	for dec.PeekKind() != '}' {
 		name, err := dec.ReadToken()
 		if err != nil {
 			return err
 		}
-		err = e.readMember(name.String(), dec)
+		member := name.String() // ReadValue makes name invalid
+		value, err := dec.ReadValue()
 		if err != nil {
 			return err
 		}
-	}
-	return nil
-}
-
-// readMember reads the value of one member of the server's object, and notes where in the text the
-// value stands.
-func (e *serverEntry) readMember(name string, dec *jsontext.Decoder) error {
-	value, err := dec.ReadValue()
-	if err != nil {
-		return err
-	}
-	to := dec.InputOffset()
-	at := span{to - int64(len(value)), to}
-	switch name {
-	case "command":
-		e.commandAt = at
-		return json.Unmarshal(value, &e.command)
-	case "args":
-		e.argsAt = at
-		return json.Unmarshal(value, &e.args)
+		to := dec.InputOffset()
+		at := span{to - int64(len(value)), to}
+		switch member {
+		case "command":
+			e.commandAt = at
+			err = json.Unmarshal(value, &e.command)
+		case "args":
+			e.argsAt = at
+			err = json.Unmarshal(value, &e.args)
+		}
+		if err != nil {
+			return err
+		}
 	}
 	return nil
 }
