@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -171,13 +172,9 @@ func checkGate(found []results.Finding, incomplete bool) error {
 		return &statusError{exitGate, fmt.Errorf("%s failed", results.FormatCount(n, "check"))}
 	}
 	if len(found) > 0 && view.AllUndecided(found) {
-		why := found[0]
-		for _, f := range found {
-			if f.Verdict == results.CannotTell { // any other is unsupported, or the reference run
-				why = f
-				break
-			}
-		}
+		// Any other finding says that something is unsupported, or is about the reference run.
+		cannotTell := func(f results.Finding) bool { return f.Verdict == results.CannotTell }
+		why := found[max(0, slices.IndexFunc(found, cannotTell))]
 		err := fmt.Errorf("nothing could be judged: %s", why.Found)
 		return &statusError{exitInconclusive, err}
 	}
