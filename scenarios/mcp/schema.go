@@ -32,6 +32,11 @@ func OneOf(texts ...string) Type {
 	return Type{map[string]any{"type": "string", "enum": texts}}
 }
 
+// ArrayOf is the type of a list of elements.
+func ArrayOf(element Type) Type {
+	return Type{map[string]any{"type": "array", "items": element.copySchema()}}
+}
+
 // Object is the type of an object with the given members.
 func Object(members ...Param) Type {
 	properties := map[string]any{}
