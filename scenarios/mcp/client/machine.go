@@ -56,7 +56,6 @@ const (
 	launch                          // start the server
 	handshake                       // start the handshake
 	deliver                         // hand the message to the call that waits for it
-	drop                            // ignore the event
 )
 
 // A step is an entry in the table [machine]: the next state, and the actions to do.
@@ -97,38 +96,31 @@ var machine = map[State]map[event]step{
 	},
 }
 
-func transition(s State, e event) step {
-	if st, ok := machine[s][e]; ok {
-		return st
-	}
-	return step{s, drop}
-}
-
 // dispatch runs the state machine for an event. l is the server that the event is about, or nil.
 // Events of an earlier server are ignored, except the event that this server has started too late.
 func (c *Conn) dispatch(l *link, e event, data eventData) {
 	c.mu.Lock()
 	was := c.state
-	if l != nil && l != c.link && e != started {
+	isEarlier := l != nil && l != c.link && e != started
+	st, listed := machine[was][e]
+	if isEarlier || !listed {
 		c.mu.Unlock()
 		return
 	}
-	st := transition(c.state, e)
 	var after func() // at most one of the actions returns a function
-	for bit := report; bit <= drop; bit <<= 1 {
+	for bit := report; bit <= deliver; bit <<= 1 {
 		f := c.act(st.do&bit, l, data)
 		if f != nil {
 			after = f
 		}
 	}
 	c.setState(st.next)
-	now := c.state
 	c.mu.Unlock()
 	if after != nil {
 		after()
 	}
-	if now != was && c.opts.OnState != nil {
-		c.opts.OnState(now)
+	if st.next != was && c.opts.OnState != nil {
+		c.opts.OnState(st.next)
 	}
 }
 
