@@ -57,7 +57,7 @@ func (c *manualClock) fire() bool {
 }
 
 func TestBackoff(t *testing.T) {
-	b := backoff{first: 100 * time.Millisecond, most: 30 * time.Second, random: func() float64 { return 1 }}
+	b := backoff{first: 100 * time.Millisecond, random: func() float64 { return 1 }}
 	ms := func(n int) time.Duration { return time.Duration(n) * time.Millisecond }
 	for i, want := range []time.Duration{ms(100), ms(200), ms(400), ms(800), ms(1600), ms(3200), ms(6400), ms(12800), ms(25600), ms(30000), ms(30000)} {
 		if got := b.next(); got != want {

@@ -50,7 +50,7 @@ func Open(launcher Launcher, opts Options) *Conn {
 		opts: opts, launcher: launcher,
 		ready: make(chan struct{}), over: make(chan struct{}),
 		pending: map[jsonrpc.ID]*pendingCall{}, stopTimer: func() bool { return false },
-		retry: backoff{first: opts.BackoffFirst, most: opts.BackoffMost, random: opts.Random},
+		retry: backoff{first: opts.BackoffFirst, random: opts.Random},
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"io"
 	"log/slog"
+	"math"
 	"math/rand/v2"
 	"time"
 
@@ -60,9 +61,8 @@ type Options struct {
 	// never. A handshake that succeeds begins the count anew.
 	Restarts int
 	// The wait before a new start is random, up to a bound. The bound doubles after each failure,
-	// from BackoffFirst to BackoffMost; defaults: 100 ms and 30 s.
+	// from BackoffFirst to 30 s; default: 100 ms.
 	BackoffFirst time.Duration
-	BackoffMost  time.Duration
 	Random       func() float64 // returns a number in [0, 1) for the backoff; default: rand.Float64
 
 	// AfterFunc sets the timers; default: time.AfterFunc. stop may be called after f has run, and
@@ -82,8 +82,6 @@ type Options struct {
 	OnChunk func(framers.Chunk)
 }
 
-func afterFunc(d time.Duration, f func()) (stop func() bool) { return time.AfterFunc(d, f).Stop }
-
 // complete fills in the defaults.
 func (o *Options) complete() {
 	o.Protocol = cmp.Or(o.Protocol, DefaultProtocol)
@@ -92,11 +90,12 @@ func (o *Options) complete() {
 	o.RequestTimeout = cmp.Or(o.RequestTimeout, DefaultRequestTimeout)
 	o.InitTimeout = cmp.Or(o.InitTimeout, DefaultInitTimeout)
 	o.BackoffFirst = cmp.Or(o.BackoffFirst, 100*time.Millisecond)
-	o.BackoffMost = cmp.Or(o.BackoffMost, 30*time.Second)
 	o.Stderr = cmp.Or(o.Stderr, io.Discard)
 	o.Framing = cmp.Or(o.Framing, framers.NDJSON())
 	if o.AfterFunc == nil {
-		o.AfterFunc = afterFunc
+		o.AfterFunc = func(d time.Duration, f func()) (stop func() bool) {
+			return time.AfterFunc(d, f).Stop
+		}
 	}
 	if o.Random == nil {
 		o.Random = rand.Float64
@@ -107,21 +106,16 @@ func (o *Options) complete() {
 // A backoff computes the time until the next start. It is random, so that the clients of one
 // machine do not all start their servers at once.
 type backoff struct {
-	first, most time.Duration
-	random      func() float64 // in [0, 1)
-	failures    int            // since the connection was last ready
+	first    time.Duration
+	random   func() float64 // in [0, 1)
+	failures int            // since the connection was last ready
 }
 
-// next returns a random time. Its bound is b.first × 2^b.failures, but at most b.most.
+const mostBackoff = 30 * time.Second
+
+// next returns a random time. Its bound is b.first × 2^b.failures, but at most mostBackoff.
 func (b *backoff) next() time.Duration {
-	bound := b.first
-	for range b.failures {
-		if bound >= b.most/2 { // doubling it could overflow
-			bound = b.most
-			break
-		}
-		bound *= 2
-	}
+	bound := math.Ldexp(float64(b.first), b.failures)
 	b.failures++
-	return time.Duration(b.random() * float64(min(bound, b.most)))
+	return time.Duration(b.random() * min(bound, float64(mostBackoff)))
 }
