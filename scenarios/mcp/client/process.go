@@ -53,17 +53,14 @@ type Limits struct {
 // NewCommand returns the command that runs a server: by node if path ends in .js, .mjs or .cjs, by
 // python3 for .py, and otherwise directly.
 func NewCommand(path string, args ...string) Command {
-	interpreter := ""
+	script := append([]string{path}, args...)
 	switch strings.ToLower(filepath.Ext(path)) {
 	case ".js", ".mjs", ".cjs":
-		interpreter = "node"
+		return Command{Path: "node", Args: script}
 	case ".py":
-		interpreter = "python3"
+		return Command{Path: "python3", Args: script}
 	}
-	if interpreter == "" {
-		return Command{Path: path, Args: args}
-	}
-	return Command{Path: interpreter, Args: append([]string{path}, args...)}
+	return Command{Path: path, Args: args}
 }
 
 // Launch starts the child in a process group of its own, or on Windows a job. Ctrl-C does not reach

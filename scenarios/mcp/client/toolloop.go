@@ -64,8 +64,7 @@ func ToolLoop(ctx context.Context, c Caller, model Model, query string) (string,
 // text, too.
 func callForModel(ctx context.Context, c Caller, call ToolCall) (string, error) {
 	res, err := CallTool(ctx, c, call.Name, call.Arguments)
-	var failed *jsonrpc.Error
-	if errors.As(err, &failed) {
+	if failed, ok := errors.AsType[*jsonrpc.Error](err); ok {
 		return "error: " + failed.Message, nil
 	}
 	if err != nil {
