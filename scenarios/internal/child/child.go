@@ -107,8 +107,7 @@ type Conn struct {
 
 	read     atomic.Int64 // bytes of output up to the end of the last complete message
 	limit    atomic.Int64 // set by SetMaxMessage; 0 before its first call
-	divert   func(Message) bool
-	respond  func(Message) []byte
+	options  Options
 	watcher  Watcher        // nil for none
 	replies  inbox          // our answers to the program's requests, until they are sent
 	replying sync.WaitGroup // done when sendReplies has returned
@@ -147,21 +146,22 @@ func Start(ctx context.Context, p *proc.Process, f framers.Framing, o Options) (
 	if err := p.Start(ctx); err != nil {
 		return nil, err
 	}
-	c := &Conn{Process: p, stderr: stderr}
-	c.begin(out, in, f, o)
-	go c.drainStderr(o)
+	c := &Conn{Process: p, stderr: stderr, framing: f, options: o}
+	c.begin(out, in)
+	go c.drainStderr()
 	return c, nil
 }
 
 // Over begins a conversation over streams that are open already: it reads from r and writes to w.
 func Over(r io.ReadCloser, w io.WriteCloser, f framers.Framing, o Options) *Conn {
-	c := &Conn{stderr: &syspipe.End{}}
-	c.begin(r, w, f, o)
+	c := &Conn{stderr: &syspipe.End{}, framing: f, options: o}
+	c.begin(r, w)
 	close(c.drained)
 	return c
 }
 
-func (c *Conn) begin(r io.ReadCloser, w io.WriteCloser, f framers.Framing, o Options) {
+func (c *Conn) begin(r io.ReadCloser, w io.WriteCloser) {
+	o := &c.options
 	if o.MaxMessage <= 0 {
 		o.MaxMessage = defaultMaxMessage
 	}
@@ -172,8 +172,6 @@ func (c *Conn) begin(r io.ReadCloser, w io.WriteCloser, f framers.Framing, o Opt
 		c.Out.Hold()
 	}
 	c.stderrTail.Limit = tailBytes
-	c.framing = f
-	c.respond = o.Respond
 	if o.Watch != nil {
 		c.watcher = o.Watch()
 	}
@@ -181,32 +179,31 @@ func (c *Conn) begin(r io.ReadCloser, w io.WriteCloser, f framers.Framing, o Opt
 	c.drained = make(chan struct{})
 	c.inbox.init()
 	c.replies.init()
-	c.divert = o.Divert
 	c.sending = make(chan struct{}, 1)
-	c.writer = f.NewWriter(c.In.frameWriter(), framers.WithMaxMessage(unlimited),
+	c.writer = c.framing.NewWriter(c.In.frameWriter(), framers.WithMaxMessage(unlimited),
 		framers.WithVerbatim(), framers.WithWriteSize(maxWrite))
 	reading := []framers.Option{framers.WithMaxMessage(o.MaxMessage), framers.WithVerbatim()}
-	if _, mixed := f.(linesOrChunks); mixed {
+	if _, mixed := c.framing.(linesOrChunks); mixed {
 		reading = append(reading, framers.WithProgress(func(chunk framers.Chunk) {
 			c.lastChunk = chunk.Received == chunk.Total
 		}))
 	}
-	c.reader = f.NewReader(limited{c}, append(reading, o.Reading...)...)
+	c.reader = c.framing.NewReader(limited{c}, append(reading, o.Reading...)...)
 	go c.readAll()
-	if c.respond != nil {
+	if o.Respond != nil {
 		c.replying.Go(c.sendReplies)
 	}
 }
 
-// drainStderr reads standard error until it ends, or not at all if o.Undrained is set. Then it
-// closes c.drained.
-func (c *Conn) drainStderr(o Options) {
+// drainStderr reads standard error until it ends, or not at all if Options.Undrained is set. Then
+// it closes c.drained.
+func (c *Conn) drainStderr() {
 	defer close(c.drained)
 	to := io.Writer(&c.stderrTail)
-	if o.Stderr != nil {
-		to = io.MultiWriter(to, o.Stderr)
+	if c.options.Stderr != nil {
+		to = io.MultiWriter(to, c.options.Stderr)
 	}
-	if !o.Undrained {
+	if !c.options.Undrained {
 		io.Copy(to, c.stderr)
 	}
 }

@@ -118,15 +118,15 @@ func (c *Conn) pass(m Message) {
 	if c.watcher != nil {
 		c.watcher.Heard(m)
 	}
-	if c.divert != nil && c.divert(m) {
+	if c.options.Divert != nil && c.options.Divert(m) {
 		return
 	}
 	m.Raw = bytes.Clone(m.Raw)
 	if m.Err == nil {
 		m.Envelope = jsonrpc.Scan(m.Raw) // its slices have to point into the copy
 	}
-	if m.Envelope.Kind() == jsonrpc.Request && c.respond != nil {
-		reply := c.respond(m)
+	if m.Envelope.Kind() == jsonrpc.Request && c.options.Respond != nil {
+		reply := c.options.Respond(m)
 		if reply != nil {
 			c.replies.put(Message{Raw: reply})
 			return
