@@ -178,16 +178,18 @@ const (
 	futureVersion = "2099-12-31" // later than any real version, so it has no sessions
 )
 
-// An initializeResult is the answer to the request "initialize".
-type initializeResult struct {
-	ProtocolVersion string
-	Capabilities    map[string]any
+// A serverInfo is what a server says of itself in its answer to "initialize", which has no
+// SupportedVersions, or to "server/discover", which has no ProtocolVersion.
+type serverInfo struct {
+	ProtocolVersion   string
+	SupportedVersions []string
+	Capabilities      map[string]any
 }
 
 // initialize opens a session with this version of MCP. If the server refuses, the error has the
 // type exemption, since a server need not speak every version.
-func (s *mcpSession) initialize(version string) (initializeResult, error) {
-	var answer initializeResult
+func (s *mcpSession) initialize(version string) (serverInfo, error) {
+	var answer serverInfo
 	m, err := s.ask("initialize", []byte(mcpstdio.InitializeParams(version)))
 	if err != nil {
 		return answer, err
@@ -199,16 +201,10 @@ func (s *mcpSession) initialize(version string) (initializeResult, error) {
 	return answer, nil
 }
 
-// A discoverResult is the answer to the request "server/discover".
-type discoverResult struct {
-	SupportedVersions []string
-	Capabilities      map[string]any
-}
-
 // discover asks which versions of MCP the server speaks. If the server refuses to answer, the
 // result is zero.
-func (s *mcpSession) discover() (discoverResult, error) {
-	var about discoverResult
+func (s *mcpSession) discover() (serverInfo, error) {
+	var about serverInfo
 	m, err := s.ask("server/discover", meta(mcpstdio.FirstStateless))
 	if err == nil && m.Failure == nil {
 		_ = json.Unmarshal(m.Result, &about) // a missing field stays zero
