@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -28,24 +29,14 @@ type finding struct {
 // judge sets the verdict and a text about what was found, unless a verdict that is as bad or worse
 // was set before. So a test may call f.fails for each fault, and f.ok at the end.
 func (f *finding) judge(verdict results.Verdict, format string, args ...any) {
-	if f.Found == "" || rank(verdict) > rank(f.Verdict) {
+	if f.Found == "" || slices.Index(worse, verdict) > slices.Index(worse, f.Verdict) {
 		f.Verdict = verdict
 		f.Found = fmt.Sprintf(format, args...)
 	}
 }
 
-// rank orders verdicts: the higher, the worse.
-func rank(v results.Verdict) int {
-	switch v {
-	case results.CannotTell:
-		return 1
-	case results.Slow:
-		return 2
-	case results.Fails:
-		return 3
-	}
-	return 0
-}
+// worse lists the verdicts that are worse than any other, the worst last.
+var worse = []results.Verdict{results.CannotTell, results.Slow, results.Fails}
 
 func (f *finding) ok(format string, args ...any) { f.judge(results.OK, format, args...) }
 
@@ -94,13 +85,10 @@ func (f *finding) command(argv []string) *proc.Process {
 	return p
 }
 
-// markName is the name of an environment variable by which we find all processes that a test
-// started, even those in other process groups.
-const markName = "PIPEBENCH_CHECK"
-
-// newMark returns the environment variable for one test, as NAME=value. The values differ only in
-// digits, since numbers are ignored when outputs of programs are compared.
-func newMark() string { return fmt.Sprintf("%s=%016d", markName, rand.Int64N(1e16)) }
+// newMark returns an environment variable, as NAME=value, by which we find all processes that one
+// test started, even those in other process groups. The values differ only in digits, since numbers
+// are ignored when outputs of programs are compared.
+func newMark() string { return fmt.Sprintf("PIPEBENCH_CHECK=%016d", rand.Int64N(1e16)) }
 
 // mostQuoted is the largest number of bytes that the text of a result quotes from a program's line.
 const mostQuoted = 120
