@@ -10,8 +10,8 @@ import (
 	"math"
 	"net"
 	"os"
+	"strings"
 	"time"
-	"unicode/utf8"
 
 	"github.com/pipebench/pipebench/framers"
 	"github.com/pipebench/pipebench/results"
@@ -148,9 +148,5 @@ func clip(s string) string {
 	if len(s) <= maxErrorText {
 		return s
 	}
-	end := maxErrorText
-	for end > 0 && !utf8.RuneStart(s[end]) {
-		end--
-	}
-	return s[:end] + "..."
+	return strings.ToValidUTF8(s[:maxErrorText], "") + "..."
 }

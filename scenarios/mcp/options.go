@@ -12,8 +12,7 @@ import (
 
 // Defaults of Options.
 const (
-	DefaultMaxMessage      = 10 << 20 // bytes
-	DefaultMaxInFlight     = 256      // requests
+	DefaultMaxInFlight     = 256 // requests
 	DefaultToolTimeout     = 60 * time.Second
 	DefaultEOFGrace        = 250 * time.Millisecond
 	DefaultFlushTimeout    = 2 * time.Second
@@ -30,8 +29,8 @@ type Options struct {
 	ChangingTools bool
 
 	Framing framers.Framing // default: NDJSON
-	// MaxMessage is the length of the largest request, in bytes. The default is DefaultMaxMessage,
-	// or no limit if Fault is set. A negative number means no limit.
+	// MaxMessage is the length of the largest request, in bytes. The default is 10 MiB, or no limit
+	// if Fault is set. A negative number means no limit.
 	MaxMessage int
 	// MaxInFlight is how many requests are served at a time; default: DefaultMaxInFlight. These
 	// requests have at most MaxInFlight × 256 KiB in all, and so do their answers.
@@ -83,7 +82,7 @@ func (o *Options) complete() {
 		// A limit could refuse the messages that are large enough to set off the fault.
 		o.MaxMessage = cmp.Or(o.MaxMessage, -1)
 	}
-	o.MaxMessage = cmp.Or(o.MaxMessage, DefaultMaxMessage)
+	o.MaxMessage = cmp.Or(o.MaxMessage, 10<<20)
 	o.MaxInFlight = cmp.Or(o.MaxInFlight, DefaultMaxInFlight)
 	o.ToolTimeout = cmp.Or(o.ToolTimeout, DefaultToolTimeout)
 	o.EOFGrace = cmp.Or(o.EOFGrace, DefaultEOFGrace)
