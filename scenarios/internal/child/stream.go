@@ -220,12 +220,14 @@ func (c *Conn) write(ctx context.Context, send func() error) error {
 	interrupted := make(chan struct{})
 	stop := context.AfterFunc(ctx, func() {
 		defer close(interrupted)
-		c.In.interrupt()
+		if !c.In.boundWrite(time.Unix(1, 0)) {
+			c.In.w.Close()
+		}
 	})
 	err := send()
 	if !stop() { // ctx has ended; without this wait, the interrupt could hit the next write
 		<-interrupted
-		c.In.allow()
+		c.In.boundWrite(time.Time{})
 	}
 	if err == nil {
 		return nil
@@ -249,21 +251,11 @@ func (e inputClosed) Error() string {
 func (e inputClosed) Is(target error) bool { return target == ErrLeft }
 func (e inputClosed) Unwrap() error        { return e.error }
 
-type deadlineWriter interface{ SetWriteDeadline(time.Time) error }
-
-// interrupt ends a write that is under way. If the stream takes no deadline, interrupt closes it.
-func (s *Stream) interrupt() {
-	d, ok := s.w.(deadlineWriter)
-	if !ok || d.SetWriteDeadline(time.Unix(1, 0)) != nil {
-		s.w.Close()
-	}
-}
-
-// allow removes the deadline that interrupt set.
-func (s *Stream) allow() {
-	if d, ok := s.w.(deadlineWriter); ok {
-		d.SetWriteDeadline(time.Time{})
-	}
+// boundWrite sets the time at which a blocked write ends, and reports whether the stream has
+// deadlines.
+func (s *Stream) boundWrite(at time.Time) bool {
+	d, ok := s.w.(interface{ SetWriteDeadline(time.Time) error })
+	return ok && d.SetWriteDeadline(at) == nil
 }
 
 // sendReplies sends our answers to the program's requests. It ignores errors, because the next Send
