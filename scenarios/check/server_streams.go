@@ -17,7 +17,7 @@ import (
 
 // sendsDirt sends lines that are no messages, and then a request that has to be answered.
 func sendsDirt(ctx context.Context, c *serverCase) error {
-	if c.server.Framing().String() != "ndjson" || !c.protocol.JSONRPC {
+	if c.protocol.Framing.String() != "ndjson" || !c.protocol.JSONRPC {
 		return &notApplicableError{"JSON-RPC in lines, which the server does not speak"}
 	}
 	c.sendRaw(ctx, []byte("\n  \nthis is a log line\n{\"broken\":\n"))
@@ -182,7 +182,7 @@ var refusesFrame = regexp.MustCompile(`"id"\s*:\s*(1000000001\b|null|"")`)
 func speaksAnotherFraming(ctx context.Context, c *serverCase) error {
 	msg := c.protocol.Smallest(target.Transport).Number(1)
 	framed := append(slices.Clone(msg), '\n')
-	if c.server.Framing().String() == "ndjson" {
+	if c.protocol.Framing.String() == "ndjson" {
 		framed = fmt.Appendf(nil, "Content-Length: %d\r\n\r\n%s", len(msg), msg)
 	}
 	said := c.server.Out.Overhear()
@@ -209,7 +209,7 @@ const announced = 2_000_000_000
 // Addresses without memory behind them are a remark only: a buffer that nobody writes to costs no
 // memory.
 func liesAboutLength(ctx context.Context, c *serverCase) error {
-	if c.server.Framing().String() != "content-length" {
+	if c.protocol.Framing.String() != "content-length" {
 		return &notApplicableError{"messages whose length is announced"}
 	}
 	p := c.server.Process

@@ -281,7 +281,7 @@ func (d *Driver) noteLogged(t *results.Target) {
 	if d.server == nil || d.isLoud {
 		return
 	}
-	logged := d.server.Stderr().Total()
+	logged := d.server.Stderr.Total()
 	if logged > loud {
 		d.isLoud = true
 		t.Evidence.Server.LoggedBytes = logged

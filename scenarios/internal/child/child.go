@@ -91,13 +91,13 @@ type Message struct {
 type Conn struct {
 	Process *proc.Process // nil if the Conn was made by Over
 
-	In, Out    Stream // our ends of its standard input and output
-	stderr     *syspipe.End
-	stderrTail proc.Tail     // the end of what the program wrote to standard error
-	drained    chan struct{} // closed when nobody reads standard error any more
+	In, Out Stream    // our ends of its standard input and output
+	Stderr  proc.Tail // the last part of what the program wrote to standard error
+	stderr  *syspipe.End
+	drained chan struct{} // closed when nobody reads standard error any more
 
-	framing framers.Framing
-	sending chan struct{} // has an element while a message is being written
+	Framing framers.Framing // of both directions
+	sending chan struct{}   // has an element while a message is being written
 	writer  framers.Writer
 	batch   *bufio.Writer  // gathers the messages of a Batch; nil before the first Batch
 	batched framers.Writer // writes into batch
@@ -146,7 +146,7 @@ func Start(ctx context.Context, p *proc.Process, f framers.Framing, o Options) (
 	if err := p.Start(ctx); err != nil {
 		return nil, err
 	}
-	c := &Conn{Process: p, stderr: stderr, framing: f, options: o}
+	c := &Conn{Process: p, stderr: stderr, Framing: f, options: o}
 	c.begin(out, in)
 	go c.drainStderr()
 	return c, nil
@@ -154,7 +154,7 @@ func Start(ctx context.Context, p *proc.Process, f framers.Framing, o Options) (
 
 // Over begins a conversation over streams that are open already: it reads from r and writes to w.
 func Over(r io.ReadCloser, w io.WriteCloser, f framers.Framing, o Options) *Conn {
-	c := &Conn{stderr: &syspipe.End{}, framing: f, options: o}
+	c := &Conn{stderr: &syspipe.End{}, Framing: f, options: o}
 	c.begin(r, w)
 	close(c.drained)
 	return c
@@ -171,7 +171,7 @@ func (c *Conn) begin(r io.ReadCloser, w io.WriteCloser) {
 	if o.Held {
 		c.Out.Hold()
 	}
-	c.stderrTail.Limit = tailBytes
+	c.Stderr.Limit = tailBytes
 	if o.Watch != nil {
 		c.watcher = o.Watch()
 	}
@@ -180,15 +180,15 @@ func (c *Conn) begin(r io.ReadCloser, w io.WriteCloser) {
 	c.inbox.init()
 	c.replies.init()
 	c.sending = make(chan struct{}, 1)
-	c.writer = c.framing.NewWriter(c.In.frameWriter(), framers.WithMaxMessage(unlimited),
+	c.writer = c.Framing.NewWriter(c.In.frameWriter(), framers.WithMaxMessage(unlimited),
 		framers.WithVerbatim(), framers.WithWriteSize(maxWrite))
 	reading := []framers.Option{framers.WithMaxMessage(o.MaxMessage), framers.WithVerbatim()}
-	if _, mixed := c.framing.(linesOrChunks); mixed {
+	if _, mixed := c.Framing.(linesOrChunks); mixed {
 		reading = append(reading, framers.WithProgress(func(chunk framers.Chunk) {
 			c.lastChunk = chunk.Received == chunk.Total
 		}))
 	}
-	c.reader = c.framing.NewReader(limited{c}, append(reading, o.Reading...)...)
+	c.reader = c.Framing.NewReader(limited{c}, append(reading, o.Reading...)...)
 	go c.readAll()
 	if o.Respond != nil {
 		c.replying.Go(c.sendReplies)
@@ -199,7 +199,7 @@ func (c *Conn) begin(r io.ReadCloser, w io.WriteCloser) {
 // it closes c.drained.
 func (c *Conn) drainStderr() {
 	defer close(c.drained)
-	to := io.Writer(&c.stderrTail)
+	to := io.Writer(&c.Stderr)
 	if c.options.Stderr != nil {
 		to = io.MultiWriter(to, c.options.Stderr)
 	}
@@ -208,18 +208,12 @@ func (c *Conn) drainStderr() {
 	}
 }
 
-// Stderr returns the last part of what the program wrote to standard error.
-func (c *Conn) Stderr() *proc.Tail { return &c.stderrTail }
-
 // StderrUnread returns how many bytes wait in the pipe of standard error. The second result is
 // false if this is not known.
 func (c *Conn) StderrUnread() (int, bool) {
 	n, err := c.stderr.Buffered()
 	return n, err == nil
 }
-
-// Framing returns the framing of both directions.
-func (c *Conn) Framing() framers.Framing { return c.framing }
 
 // Closed returns a channel that is closed when the program's output has ended or cannot be read.
 func (c *Conn) Closed() <-chan struct{} { return c.closed }

@@ -184,7 +184,7 @@ func (c *Conn) Batch(ctx context.Context, put func(framers.Writer) error) error 
 	return c.write(ctx, func() error {
 		if c.batch == nil {
 			c.batch = bufio.NewWriterSize(c.In.frameWriter(), 64<<10)
-			c.batched = c.framing.NewWriter(
+			c.batched = c.Framing.NewWriter(
 				c.batch, framers.WithMaxMessage(unlimited), framers.WithVerbatim())
 		}
 		err := put(c.batched)

@@ -176,7 +176,7 @@ func (e *otherFraming) Error() string { return "it answers in " + e.spec }
 func speakMCP(g greeting) (*Protocol, error) {
 	o, err := g.open()
 	if err != nil {
-		return nil, fmt.Errorf("a JSON-RPC request in %s: %w", g.Framing(), err)
+		return nil, fmt.Errorf("a JSON-RPC request in %s: %w", g.Framing, err)
 	}
 	reply := o.reply
 	kind := reply.Envelope.Kind()
@@ -186,19 +186,19 @@ func speakMCP(g greeting) (*Protocol, error) {
 	case reply.InChunks: // compressed, so it is not read as an answer
 		return nil, &otherFraming{"chunked+zstd"}
 	case kind == jsonrpc.Request: // our own request came back
-		return newEcho(g.Framing()), nil
+		return newEcho(g.Framing), nil
 	case kind == jsonrpc.None && reply.Raw != nil:
 		err := g.checkFilter(o.sent)
 		if err != nil && g.settle < g.within {
 			return nil, errGreeting
 		}
-		return newFilter(g.Framing()), err
+		return newFilter(g.Framing), err
 	}
-	m := newMCP(g.o, g.Framing())
+	m := newMCP(g.o, g.Framing)
 	g.protocol.Store(&m.Protocol)
 	err = m.enter(g, o)
 	if (knowsNoInitialize(err) || errors.Is(err, errNotMCP)) && g.o.Tool.Name == "" {
-		return newBare(g.Framing()), nil
+		return newBare(g.Framing), nil
 	}
 	return &m.Protocol, err
 }
@@ -223,16 +223,16 @@ func knowsNoInitialize(err error) bool {
 }
 
 func speakLSP(g greeting) (*Protocol, error) {
-	l := newLSP(g.o, g.Framing())
+	l := newLSP(g.o, g.Framing)
 	err := l.greet(g)
 	if err == nil {
 		return &l.Protocol, nil
 	}
 	l.Close()
 	if errors.Is(err, errNotLSP) {
-		return newBare(g.Framing()), nil
+		return newBare(g.Framing), nil
 	}
-	return nil, fmt.Errorf("as an editor does, in %s: %w", g.Framing(), err)
+	return nil, fmt.Errorf("as an editor does, in %s: %w", g.Framing, err)
 }
 
 // checkFilter returns an error unless the server answers each line with one line. The parameter

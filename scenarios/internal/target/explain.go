@@ -54,7 +54,7 @@ func (s *Server) Explain(ctx context.Context, before Usage, out *Outcome) {
 		}
 		child.Within(s.Drained(), LeaveAtTerm)
 	}
-	e.StderrBytes = s.Stderr().Total() - before.Stderr
+	e.StderrBytes = s.Stderr.Total() - before.Stderr
 	e.StderrTail = s.StderrLines()
 }
 
@@ -236,7 +236,7 @@ var (
 func (s *Server) StderrLines() []string {
 	var out []string
 	failure := -1 // the index in out of the last line that looks like an error
-	for line := range strings.Lines(s.Stderr().String()) {
+	for line := range strings.Lines(s.Stderr.String()) {
 		line = strings.ToValidUTF8(strings.TrimSpace(line), "\uFFFD")
 		if line == "" || stackLine.MatchString(line) {
 			continue

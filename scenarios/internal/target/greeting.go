@@ -205,7 +205,7 @@ func (g greeting) handshakeError(why error) error {
 	e.fellSilent = silent && errors.Is(why, errFellSilent)
 	g.Close()
 	e.Stderr = g.StderrLines()
-	e.Wrote = g.Out.Bytes() > 0 || g.Stderr().Total() > 0
+	e.Wrote = g.Out.Bytes() > 0 || g.Stderr.Total() > 0
 	return e
 }
 

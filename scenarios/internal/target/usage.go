@@ -22,7 +22,7 @@ func (s *Server) Usage() Usage {
 	return Usage{
 		Sent: s.In.Bytes(), Received: s.Out.Bytes(),
 		Calls:  s.In.Calls() + s.Out.Calls(),
-		Stderr: s.Stderr().Total(), CPU: ifKnown(s.Process.CPU()),
+		Stderr: s.Stderr.Total(), CPU: ifKnown(s.Process.CPU()),
 	}
 }
 
