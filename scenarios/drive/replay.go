@@ -403,12 +403,11 @@ func (r *replay) send(ctx context.Context, m *recorded, last bool) (served bool,
 	request, was := r.requestAgain(m)
 	request.Least = patienceFactor * m.took
 	request.AtEnd = true
-	m.silent = request.Silent
 	differs := ""
 	if was != nil {
 		request.Heard = func(answer []byte) { differs = r.difference(was, answer) }
 	}
-	out, err := r.deliver(ctx, request, m.number, last)
+	out, err := r.deliver(ctx, request, m, last)
 	if err != nil {
 		return false, err
 	}
@@ -447,17 +446,17 @@ func (r *replay) send(ctx context.Context, m *recorded, last bool) (served bool,
 	return true, nil
 }
 
-// deliver sends a request and waits for its answer. If request.Silent is set, no answer is
-// expected. Then the request is held back and sent with the next one, unless it is the last.
+// deliver sends the request that m has become, and waits for its answer. If m.silent is set, the
+// request is held back and sent with the next one, unless it is the last.
 func (r *replay) deliver(
-	ctx context.Context, request *target.Request, number int, last bool,
+	ctx context.Context, request *target.Request, m *recorded, last bool,
 ) (target.Outcome, error) {
 	out := target.Outcome{Verdict: target.OK}
 	s, err := r.live(ctx)
 	if err != nil {
 		return out, err
 	}
-	if request.Silent {
+	if m.silent {
 		r.lead = append(r.lead, request.Number(0))
 		if last { // an error is ignored: if it fails, so does checkAlive
 			_ = s.SendWithin(ctx, s.LimitOf(request.Kind, request.Size()), r.lead...)
@@ -466,7 +465,7 @@ func (r *replay) deliver(
 		request.Lead = r.lead
 		r.lead = nil
 		r.sent = r.frameSizes(append(slices.Clone(request.Lead), request.Number(0)))
-		out, err = r.trip(ctx, request, int64(number))
+		out, err = r.trip(ctx, request, int64(m.number))
 	}
 	if err == nil && out.Verdict == target.OK && last {
 		r.sent = nil // what checkAlive sends is no message of the recording
@@ -488,10 +487,11 @@ func (r *replay) frameSizes(messages [][]byte) []int64 {
 	return sizes
 }
 
-// requestAgain makes the request that sends a recorded message again. The second result is the
-// recorded answer, or nil if there is none.
+// requestAgain makes the request that sends a recorded message again, and sets m.silent. The second
+// result is the recorded answer, or nil if there is none.
 func (r *replay) requestAgain(m *recorded) (*target.Request, *payload.Message) {
 	if m.Body == nil && m.Method != "" && len(m.ID) == 0 {
+		m.silent = true
 		return target.Unanswerable(m.Size), nil
 	}
 	if m.Body == nil {
@@ -499,9 +499,8 @@ func (r *replay) requestAgain(m *recorded) (*target.Request, *payload.Message) {
 	}
 	e := jsonrpc.Scan(m.Body)
 	if e.Kind() != jsonrpc.Request {
-		request := target.Again(m.Body, nil)
-		request.Silent = r.protocol.JSONRPC
-		return request, nil
+		m.silent = r.protocol.JSONRPC
+		return target.Again(m.Body, nil), nil
 	}
 	request := target.Again(m.Body, e.ID)
 	if m.answer == nil || m.answer.Body == nil {

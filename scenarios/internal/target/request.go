@@ -19,7 +19,6 @@ import (
 type Request struct {
 	Kind    Kind
 	Echoes  bool     // the answer is to contain the payload
-	Silent  bool     // nobody answers it
 	Demands int      // bytes of payload that it asks for in the answer
 	Query   *Request // sent right after this one, to get an answer; nil: none
 	Release *Request // sent after the answer has come; nil: none
@@ -108,9 +107,7 @@ func refusable(size int, meta string) *Request {
 // Unanswerable makes a notification of size bytes or a few more. MCP and LSP say that servers
 // ignore unknown notifications.
 func Unanswerable(size int) *Request {
-	r := newRequest(`{"jsonrpc":"2.0","method":"$/pipebench","params":{"pad":"`, `"}}`, size)
-	r.Silent = true
-	return r
+	return newRequest(`{"jsonrpc":"2.0","method":"$/pipebench","params":{"pad":"`, `"}}`, size)
 }
 
 // Again makes a request that sends a recorded message again. The parameter id is the id of that
