@@ -39,7 +39,7 @@ type Server struct {
 	out  io.Writer
 	log  *slog.Logger
 
-	tools  map[string]*offered
+	tools  map[string]*Tool
 	offers []ToolInfo // in the order of their names
 
 	chunks ChunkLog
@@ -81,7 +81,7 @@ func Start(ctx context.Context, in io.Reader, out io.Writer, opts Options) (*Ser
 	s := &Server{
 		opts: opts, in: in, out: out, log: opts.Logger,
 		chunks:  ChunkLog{opts.Logger, opts.Framing},
-		tools:   map[string]*offered{},
+		tools:   map[string]*Tool{},
 		over:    make(chan struct{}),
 		began:   time.Now(),
 		waiting: make(chan waitingItem, maxWaiting/itemOverhead),

@@ -28,6 +28,8 @@ type Tool struct {
 	// Schema. If the error is a [*jsonrpc.Error], the client gets a JSON-RPC error; any other error
 	// becomes a result. File paths in the error are hidden.
 	Call func(ctx context.Context, args json.RawMessage) (string, error)
+
+	resolved *jsonschema.Resolved // Schema, once a server offers the tool
 }
 
 // NewTool returns a tool whose arguments are decoded into a value of type In, as by json.Unmarshal.
@@ -46,22 +48,17 @@ func NewTool[In any](
 		}}
 }
 
-// An offered tool is one that clients can call.
-type offered struct {
-	Tool
-	schema *jsonschema.Resolved
-}
-
 // offer lets clients call a tool.
 func (s *Server) offer(t Tool) error {
 	if t.Schema == nil {
 		t.Schema = json.RawMessage(`{"properties":{},"type":"object"}`)
 	}
-	schema, err := resolveSchema(t.Schema)
+	var err error
+	t.resolved, err = resolveSchema(t.Schema)
 	if err != nil {
 		return fmt.Errorf("tool %q: %w", t.Name, err)
 	}
-	s.tools[t.Name] = &offered{Tool: t, schema: schema}
+	s.tools[t.Name] = &t
 	s.offers = append(s.offers, ToolInfo{
 		Name: t.Name, Description: t.Description, InputSchema: t.Schema,
 	})
@@ -110,23 +107,23 @@ func (s *Server) callTool(r *request) (any, *jsonrpc.Error) {
 		noRoom := s.answers.Acquire(ctx, r.bytes) // nil, or the error of ctx
 		if noRoom != nil {
 			r.bytes = 0
-			return s.toolAnswer(t.Tool, "", noRoom)
+			return s.toolAnswer(t.Name, "", noRoom)
 		}
 	}
-	text, failed := s.runTool(ctx, t.Tool, args)
-	return s.toolAnswer(t.Tool, text, failed)
+	text, failed := s.runTool(ctx, t, args)
+	return s.toolAnswer(t.Name, text, failed)
 }
 
 // arguments checks the arguments that a client gave, and returns them as a JSON object. The object
 // is empty if there are none.
-func (t *offered) arguments(args json.RawMessage) (json.RawMessage, *jsonrpc.Error) {
+func (t *Tool) arguments(args json.RawMessage) (json.RawMessage, *jsonrpc.Error) {
 	if len(args) == 0 || bytes.Equal(args, []byte("null")) {
 		args = json.RawMessage("{}")
 	}
 	var v any
 	err := json.Unmarshal(args, &v)
 	if err == nil {
-		err = t.schema.Validate(v)
+		err = t.resolved.Validate(v)
 	}
 	if err != nil {
 		return nil, invalidParams(fmt.Sprintf("arguments of %s: %v", t.Name, err))
@@ -135,7 +132,7 @@ func (t *offered) arguments(args json.RawMessage) (json.RawMessage, *jsonrpc.Err
 }
 
 // runTool runs a tool until it is done, cancelled or out of time. A panic becomes an error.
-func (s *Server) runTool(ctx context.Context, t Tool, args json.RawMessage) (string, error) {
+func (s *Server) runTool(ctx context.Context, t *Tool, args json.RawMessage) (string, error) {
 	type outcome struct {
 		text string
 		err  error
@@ -165,7 +162,7 @@ func (s *Server) runTool(ctx context.Context, t Tool, args json.RawMessage) (str
 }
 
 // toolAnswer returns the answer to a call of a tool, which returned a text or failed with err.
-func (s *Server) toolAnswer(t Tool, text string, err error) (any, *jsonrpc.Error) {
+func (s *Server) toolAnswer(name, text string, err error) (any, *jsonrpc.Error) {
 	var coded *jsonrpc.Error
 	switch {
 	case err == nil:
@@ -176,7 +173,7 @@ func (s *Server) toolAnswer(t Tool, text string, err error) (any, *jsonrpc.Error
 		message := clip(hidePaths(coded.Message))
 		return nil, &jsonrpc.Error{Code: coded.Code, Message: message, Data: coded.Data}
 	case errors.Is(err, context.DeadlineExceeded):
-		err = fmt.Errorf("%s was not done after %v", t.Name, s.opts.ToolTimeout)
+		err = fmt.Errorf("%s was not done after %v", name, s.opts.ToolTimeout)
 	default:
 		err = errors.New(hidePaths(withoutPaths(err).Error()))
 	}

@@ -37,7 +37,7 @@ func (s *Server) Explain(ctx context.Context, before Usage, out *Outcome) {
 	}
 	switch out.Verdict {
 	case Deaf:
-		s.explainSilence(ctx, before, out)
+		s.explainSilence(ctx, out)
 	case Endless: // no probe: nobody would read the answer
 	default:
 		e.Probe = s.probe(ctx)
@@ -97,7 +97,7 @@ func (s *Server) noteQuestion(out *Outcome) {
 }
 
 // explainSilence finds a more exact verdict for a server that gave no answer.
-func (s *Server) explainSilence(ctx context.Context, before Usage, out *Outcome) {
+func (s *Server) explainSilence(ctx context.Context, out *Outcome) {
 	e := out.Evidence
 	switch {
 	case s.Left(LeaveAtTerm):
