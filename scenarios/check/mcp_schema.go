@@ -28,7 +28,6 @@ type mcpSchema struct {
 	Sent    map[string]*jsonschema.Schema // the server's requests and notifications, by method
 	Defs    map[string]*jsonschema.Schema `json:"$defs"`
 
-	revision string
 	resolved map[*jsonschema.Schema]*jsonschema.Resolved // of the parts used so far
 }
 
@@ -37,7 +36,7 @@ func readSchema(revision string) (*mcpSchema, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &mcpSchema{revision: revision, resolved: map[*jsonschema.Schema]*jsonschema.Resolved{}}
+	s := &mcpSchema{resolved: map[*jsonschema.Schema]*jsonschema.Resolved{}}
 	return s, json.Unmarshal(text, s)
 }
 

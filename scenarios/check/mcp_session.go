@@ -29,13 +29,10 @@ type McpEvidence struct {
 	Got  []string `json:"got"`
 }
 
-// addRules adds tests of the rules of MCP to the map tries, if the server speaks MCP.
+// addRules adds tests of the rules of MCP to the map tries.
 func addRules(
 	tries map[string]situation, p *target.Protocol, o target.Options, w *schemaWatch,
 ) {
-	if p.Speaks() != "mcp" {
-		return
-	}
 	for name, rule := range mcpRules {
 		tries[name] = func(ctx context.Context, f *finding) error {
 			return tryRule(ctx, f, p, rule, o)

@@ -16,13 +16,16 @@ import (
 type schemaWatch struct {
 	stateless bool // the server speaks the first revision of MCP that has no sessions
 
-	mu              sync.Mutex
-	sessionSchema   *mcpSchema // of the last revision with sessions: fits messages of earlier ones
-	statelessSchema *mcpSchema // of the first revision without sessions
-	fit             int        // how many messages fit
-	misfits         []Misfit   // the first message of each kind that does not fit
-	framed          int        // bytes of the smallest message that came in chunks; 0 if none did
+	mu      sync.Mutex
+	schemas map[string]*mcpSchema // of watchedRevisions, by revision
+	fit     int                   // how many messages fit
+	misfits []Misfit              // the first message of each kind that does not fit
+	framed  int                   // bytes of the smallest message that came in chunks; 0: none
 }
+
+// watchedRevisions are the first revision of MCP without sessions, and the last with sessions. The
+// schema of the latter fits messages of earlier revisions, too.
+var watchedRevisions = []string{mcpstdio.FirstStateless, mcpstdio.LastWithHandshake}
 
 // A Misfit is a message of a server that does not fit the schema of MCP.
 type Misfit struct {
@@ -39,18 +42,17 @@ func (m Misfit) String() string {
 // newSchemaWatch makes a schemaWatch for a server that speaks the given protocol, such as "mcp
 // 2025-11-25".
 func newSchemaWatch(protocol string) (*schemaWatch, error) {
-	sessions, err := readSchema(mcpstdio.LastWithHandshake)
-	if err != nil {
-		return nil, err
+	w := &schemaWatch{
+		stateless: protocol == "mcp "+mcpstdio.FirstStateless, schemas: map[string]*mcpSchema{},
 	}
-	without, err := readSchema(mcpstdio.FirstStateless)
-	if err != nil {
-		return nil, err
+	for _, revision := range watchedRevisions {
+		schema, err := readSchema(revision)
+		if err != nil {
+			return nil, err
+		}
+		w.schemas[revision] = schema
 	}
-	stateless := protocol == "mcp "+mcpstdio.FirstStateless
-	return &schemaWatch{
-		stateless: stateless, sessionSchema: sessions, statelessSchema: without,
-	}, nil
+	return w, nil
 }
 
 // begin returns a watcher for another conversation with the server.
@@ -167,17 +169,12 @@ func (w *schemaWatch) judgeAnswer(asked askedFor, m jsonrpc.Message, line []byte
 		if asked.method != "" {
 			name = "its error in answer to " + asked.String()
 		}
-		err := w.sessionSchema.misfit(w.sessionSchema.Error, m.Failure)
-		w.add(name, mcpstdio.LastWithHandshake, err, line)
+		schema := w.schemas[mcpstdio.LastWithHandshake]
+		w.add(name, mcpstdio.LastWithHandshake, schema.misfit(schema.Error, m.Failure), line)
 		return
 	}
-	var schema *mcpSchema
-	switch {
-	case asked.revision == mcpstdio.LastWithHandshake:
-		schema = w.sessionSchema
-	case asked.revision == mcpstdio.FirstStateless && w.stateless:
-		schema = w.statelessSchema
-	default:
+	schema := w.schemas[asked.revision]
+	if schema == nil || asked.revision == mcpstdio.FirstStateless && !w.stateless {
 		return
 	}
 	part := schema.Results[asked.method]
@@ -186,7 +183,7 @@ func (w *schemaWatch) judgeAnswer(asked askedFor, m jsonrpc.Message, line []byte
 	}
 	if part != nil {
 		err := schema.misfit(part, m.Result)
-		w.add("its answer to "+asked.String(), schema.revision, err, line)
+		w.add("its answer to "+asked.String(), asked.revision, err, line)
 	}
 }
 
@@ -201,13 +198,14 @@ func (w *schemaWatch) judgeOwn(m jsonrpc.Message, line []byte) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	var err error
-	described := "" // the revision of the last schema in the loop that has this method, if any
-	for _, schema := range []*mcpSchema{w.statelessSchema, w.sessionSchema} {
+	described := "" // the last revision in the loop whose schema has this method, if any
+	for _, revision := range watchedRevisions {
+		schema := w.schemas[revision]
 		part := schema.Sent[m.Method]
 		if part == nil {
 			continue
 		}
-		described = schema.revision
+		described = revision
 		err = schema.misfit(part, text)
 		if err == nil {
 			break

@@ -38,15 +38,15 @@ func Server(ctx context.Context, o Options, sink Sink) error {
 	defer s.Protocol().Close()
 	beside := parallel * time.Since(began) // servers that start together slow each other down
 	usual.Start = max(patience, beside)
-	var watch *schemaWatch // nil for a server that does not speak MCP
+	tries := map[string]situation{}
 	if s.Protocol().Speaks() == "mcp" {
-		watch, err = newSchemaWatch(s.Protocol().Name)
+		watch, err := newSchemaWatch(s.Protocol().Name)
 		if err != nil {
 			return err
 		}
 		usual.Pipes.Watch = watch.begin
+		addRules(tries, s.Protocol(), usual, watch)
 	}
-	tries := map[string]situation{}
 	for name, t := range treatments {
 		tries[name] = func(ctx context.Context, f *finding) error {
 			return treat(ctx, &serverCase{
@@ -54,7 +54,6 @@ func Server(ctx context.Context, o Options, sink Sink) error {
 			})
 		}
 	}
-	addRules(tries, s.Protocol(), usual, watch)
 	if s.OtherFraming() {
 		failInFrames(tries, s.Protocol().Framing.String())
 	}
