@@ -175,7 +175,6 @@ func listsTools(s *mcpSession) error {
 	return nil
 }
 
-// noTool is the name of a tool that does not exist.
 const noTool = "no tool has this name"
 
 // failsCall reports whether the result of a call says that the call failed.

@@ -35,10 +35,8 @@ type reference []*outcome
 // mostReferences is the largest number of runs in a reference.
 const mostReferences = 12
 
-// last returns the latest run.
 func (r reference) last() *outcome { return r[len(r)-1] }
 
-// likeness returns how alike the outputs of all runs are.
 func (r reference) likeness() likeness {
 	for level := sameBytes; level < unlike; level++ {
 		if r.alikeAt(level) {
@@ -195,7 +193,6 @@ func (p *program) addRun(ctx context.Context, f *finding) error {
 	return nil
 }
 
-// judgeReference judges what the program did when its output was a file.
 func (p *program) judgeReference(f *finding) {
 	ref := p.ref().last()
 	alike := p.ref().likeness()

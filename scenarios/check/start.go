@@ -60,7 +60,6 @@ const (
 	cutInput          // without its last newline
 )
 
-// Times and amounts.
 const (
 	// The shortest time for which a late reader waits before it reads, and a silent input stays
 	// open.
@@ -305,7 +304,6 @@ func (o *outcome) read(bound int64, hurry *atomic.Bool) time.Time {
 
 const mostArrivals = 10_000 // the largest number of arrivals that are kept
 
-// arrived notes what a read brought.
 func (o *outcome) arrived(p []byte, bound int64) {
 	now := time.Since(o.begun)
 	o.lastOutputAt = now

@@ -89,7 +89,6 @@ func Open(ctx context.Context, o Options) (*Driver, error) {
 	return d, nil
 }
 
-// setServer makes s the server that gets the requests.
 func (d *Driver) setServer(s *target.Server) {
 	s.Ignore() // from now on, drop answers that come when nobody waits for them
 	d.server = s

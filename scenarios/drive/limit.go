@@ -293,7 +293,6 @@ func (s *search) again(work float64) string {
 	return s.driver.options.commandLine(s.Most, "--find-limit", "--max-time", needed)
 }
 
-// record makes the record of the search.
 func (s *search) record() results.Target {
 	t := s.driver.record()
 	e := &results.LimitEvidence{Side: s.side, FailedAt: s.High, Flaky: s.flaky}

@@ -206,7 +206,6 @@ func (o Options) commandLine(size int, flags ...string) string {
 	return proc.ShellLine(results.HideSecrets(line))
 }
 
-// target returns the options in the form that package target takes.
 func (o Options) target() target.Options {
 	return target.Options{
 		Command: o.Command, Env: o.Env, Dir: o.Dir,

@@ -89,7 +89,6 @@ type ToolResult struct {
 
 func textContent(text string) []Content { return []Content{{Type: "text", Text: text}} }
 
-// errCancelled is the answer to a request that was cancelled.
 var errCancelled = &jsonrpc.Error{Code: jsonrpc.CodeInternal, Message: "Request cancelled"}
 
 func invalidParams(why string) *jsonrpc.Error {

@@ -10,7 +10,6 @@ import (
 	"github.com/pipebench/pipebench/results"
 )
 
-// Defaults of Options.
 const (
 	DefaultMaxInFlight     = 256 // requests
 	DefaultToolTimeout     = 60 * time.Second
@@ -76,7 +75,6 @@ type Options struct {
 	Logger *slog.Logger // nil: no log. The values of arguments are never logged
 }
 
-// complete fills in the defaults.
 func (o *Options) complete() {
 	if o.Fault.Kind != "" {
 		// A limit could refuse the messages that are large enough to set off the fault.

@@ -118,7 +118,6 @@ func (t *pendingTable) finish(answered bool) {
 	}
 }
 
-// cancel cancels all requests that can be cancelled.
 func (t *pendingTable) cancel() {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -57,7 +57,6 @@ func (s *Server) Sample(start Usage) results.Sample {
 	return sample
 }
 
-// ifKnown returns n, or nil if n is not known.
 func ifKnown[N ~int | ~int64](n N, known bool) *int64 {
 	if !known {
 		return nil

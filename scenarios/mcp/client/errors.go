@@ -8,7 +8,6 @@ import (
 // ErrClosed is returned for requests to a connection that was closed or has given up its server.
 var ErrClosed = errors.New("connection is closed")
 
-// Reasons of a TransportError.
 const (
 	ReasonStart     = "start_failed"
 	ReasonHandshake = "handshake_failed"

@@ -12,7 +12,6 @@ import (
 	"github.com/pipebench/pipebench/scenarios/mcp"
 )
 
-// Defaults of Options.
 const (
 	DefaultRequestTimeout = 60 * time.Second
 	DefaultInitTimeout    = 30 * time.Second
@@ -82,7 +81,6 @@ type Options struct {
 	OnChunk func(framers.Chunk)
 }
 
-// complete fills in the defaults.
 func (o *Options) complete() {
 	o.Protocol = cmp.Or(o.Protocol, DefaultProtocol)
 	o.MaxMessage = cmp.Or(o.MaxMessage, 16<<20)
