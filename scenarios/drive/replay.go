@@ -2,6 +2,7 @@ package drive
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -42,11 +43,7 @@ func (m *recorded) String() string { return fmt.Sprintf("message %d, %s", m.numb
 
 // what names the message by its method, id and size.
 func (m *recorded) what() string {
-	name := m.name
-	if name == "" {
-		name = "a message"
-	}
-	return name + " of " + stat.FormatBytes(int64(m.Size))
+	return cmp.Or(m.name, "a message") + " of " + stat.FormatBytes(int64(m.Size))
 }
 
 // split returns the client's messages in a recording, each with its answer. It leaves out the

@@ -84,15 +84,12 @@ func (c *Conn) notePending() {
 	}
 }
 
-// framingShare returns how many bytes a framing may add to a message of n bytes, including a
-// header.
-func framingShare(n int64) int64 { return n/64 + 8<<10 }
-
 func (l limited) Read(p []byte) (int, error) {
 	l.c.notePending()
 	limit := l.c.limit.Load()
-	came := l.c.Partial() // no framing reads once the current message is whole
-	if limit > 0 && came > limit+framingShare(limit) {
+	came := l.c.Partial()     // no framing reads once the current message is whole
+	added := limit/64 + 8<<10 // bytes that a framing may add, including a header
+	if limit > 0 && came > limit+added {
 		return 0, &framers.TooLargeError{Size: came, Limit: limit}
 	}
 	return l.c.Out.Read(p)
