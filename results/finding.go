@@ -87,10 +87,8 @@ func (f Finding) Name() string {
 }
 
 // Number returns the value if it is a number.
-func (f Finding) Number() (float64, bool) { return number(f.Value) }
-
-func number(v any) (float64, bool) {
-	switch n := v.(type) {
+func (f Finding) Number() (float64, bool) {
+	switch n := f.Value.(type) {
 	case float64:
 		return n, true
 	case int:
