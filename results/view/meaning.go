@@ -108,13 +108,7 @@ func splitRun(rows []stat.Row) runRows {
 		return s
 	}
 	// the measurement of the large message through the usual pipe belongs to levers, too
-	large := s.levers[0].Cell
-	for _, r := range s.bare {
-		c := r.Cell
-		if c.Framing == large.Framing && c.Size == large.Size && c.Pattern == large.Pattern {
-			s.levers = append(s.levers, r)
-		}
-	}
+	s.levers = append(s.levers, ofMessage(s.bare, s.levers[0].Cell)...)
 	return s
 }
 
