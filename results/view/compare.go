@@ -61,15 +61,9 @@ func comparisonPage(c *stat.Comparison, format Format, o Options) Page {
 		countsTitle = "Counts, the least of all starts"
 	}
 	limit := gateLimit(c)
-	for _, t := range []Table{
-		comparisonTable("Times", times, limit),
-		comparisonTable("Other figures", rest, limit),
-		comparisonTable(countsTitle, counts, limit),
-	} {
-		if t.hasRows() {
-			p.Tables = append(p.Tables, t.dropEmpty())
-		}
-	}
+	p.addTable(comparisonTable("Times", times, limit))
+	p.addTable(comparisonTable("Other figures", rest, limit))
+	p.addTable(comparisonTable(countsTitle, counts, limit))
 	if slices.ContainsFunc(slices.Concat(times, counts), isInformation) {
 		p.Notes = append(p.Notes, "in parentheses: for information, no gate judges it")
 	}
