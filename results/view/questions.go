@@ -13,6 +13,7 @@ type question struct {
 	asks  string
 	steps []string // steps that answer the question; "poll/" stands for all that begin so
 	worst bool     // if there are several answers, take the smallest number or true
+	main  bool     // most people ask it
 }
 
 // newPipeHolds is the first question about anonymous pipes.
@@ -20,14 +21,15 @@ const newPipeHolds = "A new pipe holds"
 
 // pipeQuestions are asked of each kind of pipe.
 var pipeQuestions = []question{
-	{asks: newPipeHolds, steps: []string{"capacity/stated", "capacity/accepted"}},
+	{asks: newPipeHolds, steps: []string{"capacity/stated", "capacity/accepted"}, main: true},
 	{asks: "Filled in writes of the worst size, it holds", steps: []string{"capacity/fill/"},
 		worst: true},
 	{asks: "Filled in writes of 60 KiB, it holds", steps: []string{"capacity/fill/61440"}},
 	{asks: "Asked to hold 100,000 B, it holds", steps: []string{"settable/100000"}},
-	{asks: "A full one takes a byte again after reading", steps: []string{"slot"}},
+	{asks: "A full one takes a byte again after reading", steps: []string{"slot"}, main: true},
 	{asks: "poll(2) calls it writable after reading", steps: []string{"poll/writable-after"}},
-	{asks: "A write goes in whole or not at all up to", steps: []string{"all-or-nothing"}},
+	{asks: "A write goes in whole or not at all up to", steps: []string{"all-or-nothing"},
+		main: true},
 	{asks: "Writes of 4,096 B of two programs mix", steps: []string{"interleave/4096/"},
 		worst: true},
 	{asks: "Writes of 60 KiB of two programs mix", steps: []string{"interleave/61440/"},

@@ -111,11 +111,11 @@ func ruleTables(set *results.Set, systems []DocumentedSystem) []Table {
 func pipeSummary(all []results.Finding) string {
 	pipes := aboutKind(all, "anonymous")
 	var sizes []string
-	// the main questions, in the order of the sentence below
-	for _, steps := range [][]string{
-		{"capacity/stated", "capacity/accepted"}, {"all-or-nothing"}, {"slot"},
-	} {
-		f, found := question{steps: steps}.answer(pipes)
+	for _, q := range pipeQuestions {
+		if !q.main {
+			continue
+		}
+		f, found := q.answer(pipes)
 		bytes, isNumber := f.Number()
 		if !found || !isNumber {
 			return ""
@@ -123,7 +123,7 @@ func pipeSummary(all []results.Finding) string {
 		sizes = append(sizes, stat.FormatBytes(int64(bytes)))
 	}
 	return fmt.Sprintf("A pipe here holds %s. A write of up to %s goes in whole or not at all. "+
-		"A full pipe takes more once %s have been read.", sizes[0], sizes[1], sizes[2])
+		"A full pipe takes more once %s have been read.", sizes[0], sizes[2], sizes[1])
 }
 
 // ruleSummary counts findings by whether they agree with the documented rules. Of several machines,
@@ -193,10 +193,6 @@ func changedRules(members []stat.Member) []string {
 	return out
 }
 
-// mainSteps has the questions that most people ask about pipes. The first step of the probe command
-// that answers a question stands for it.
-var mainSteps = []string{"capacity/stated", "slot", "all-or-nothing"}
-
 // differenceSentences says to which main questions a few machines give different answers. For many
 // machines, it returns nil.
 func differenceSentences(machines []probedMachine) []string {
@@ -222,10 +218,9 @@ func differenceSentences(machines []probedMachine) []string {
 // must be in the order of pipeQuestions.
 func differingAnswers(columns []column) []string {
 	var out []string
-	for _, step := range mainSteps {
-		i := slices.IndexFunc(pipeQuestions, func(q question) bool { return q.steps[0] == step })
-		if disagree(columns, i) {
-			out = append(out, answerSentence(pipeQuestions[i].asks, "others probed", columns, i))
+	for i, q := range pipeQuestions {
+		if q.main && disagree(columns, i) {
+			out = append(out, answerSentence(q.asks, "others probed", columns, i))
 		}
 	}
 	return out
