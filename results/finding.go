@@ -40,7 +40,6 @@ const (
 	AreaRule    = "rule"    // "rule/fifo/capacity/fill/4096": a rule of the system's pipes
 	AreaFailure = "failure" // "failure/dirty-lines/lenient": a way in which stdio fails, reproduced
 	AreaClaim   = "claim"   // "claim/000-pipe-buf": a common claim
-	AreaTrial   = "trial"   // "trial/chunks/early": in older files, a test of a claim
 	AreaCheck   = "check"   // "check/server/ids": how a program, server or client behaves
 	AreaMachine = "machine" // "machine/governor": what disturbs measurements on this machine
 	AreaTune    = "tune"    // "tune/goodput": which chunk size to use

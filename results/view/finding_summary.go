@@ -16,7 +16,7 @@ func findingSummary(all []results.Finding) string {
 	switch area := all[0].Area(); area {
 	case results.AreaFailure:
 		return results.FormatCount(len(all), "way") + " to fail: " + countFailures(all)
-	case results.AreaClaim, results.AreaMachine, results.AreaTrial:
+	case results.AreaClaim, results.AreaMachine:
 		return results.FormatCount(len(all), area) + ": " + countVerdicts(all)
 	case results.AreaRule:
 		return ruleSummary(all, nil)

@@ -276,7 +276,6 @@ func findingAdvice(all []results.Finding) []string {
 var areas = []struct{ area, title string }{
 	{results.AreaRule, "What the pipes do"},
 	{results.AreaClaim, "Common claims about stdio, and whether they hold here"},
-	{results.AreaTrial, "What claims are judged by"},
 	{results.AreaFailure, "How stdio fails"},
 	{results.AreaCheck, "How programs behave at their pipes"},
 	{results.AreaCompare, "What differs between two commands"},
