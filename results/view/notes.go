@@ -73,7 +73,7 @@ func warningsOf(rows []stat.Row) (failures, doubts []warning) {
 // sampleNotes explain the figures with ± and with ~.
 func sampleNotes(rows []stat.Row) []string {
 	var out []string
-	var least, most int // numbers of samples, among cells that have enough for an interval
+	var counts []int // of samples, in cells that have enough for an interval
 	leftOut := 0
 	disturbed := 0 // cells whose disturbed samples are used
 	isRough := false
@@ -84,17 +84,13 @@ func sampleNotes(rows []stat.Row) []string {
 		if e.Disturbed {
 			disturbed++
 		}
-		if e.N < stat.LeastSamples {
-			continue
+		if e.N >= stat.LeastSamples {
+			counts = append(counts, e.N)
 		}
-		if least == 0 || e.N < least {
-			least = e.N
-		}
-		most = max(most, e.N)
 	}
-	if least > 0 {
-		text := "± is the 95 % interval of the median, of " +
-			FromTo(strconv.Itoa(least), strconv.Itoa(most)) + " samples"
+	if len(counts) > 0 {
+		least, most := strconv.Itoa(slices.Min(counts)), strconv.Itoa(slices.Max(counts))
+		text := "± is the 95 % interval of the median, of " + FromTo(least, most) + " samples"
 		if leftOut > 0 {
 			text += fmt.Sprintf("; %d disturbed by other programs are left out", leftOut)
 		}
