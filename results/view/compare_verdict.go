@@ -234,10 +234,8 @@ func commonFraming(changes []stat.Change) string {
 
 // worseWord returns "slower" if only times got worse, and "worse" otherwise.
 func worseWord(worse []stat.Change) string {
-	for _, ch := range worse {
-		if ch.Verdict != stat.Slower {
-			return "worse"
-		}
+	if slices.ContainsFunc(worse, func(ch stat.Change) bool { return ch.Verdict != stat.Slower }) {
+		return "worse"
 	}
 	return "slower"
 }

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -81,7 +82,7 @@ func (t *Table) AppendValues(row ...Value) {
 		row = append(row, Value{})
 	}
 	for i := range row {
-		row[i].Text = orDash(row[i].Text)
+		row[i].Text = cmp.Or(row[i].Text, "-")
 	}
 	t.Rows = append(t.Rows, row)
 }
@@ -243,8 +244,6 @@ func failedTo(action string, err error) error {
 	return nil
 }
 
-func orDash(s string) string { return cmp.Or(s, "-") }
-
 func (t Table) hasRows() bool { return len(t.Rows) > 0 }
 
 // dropEmpty returns the table without the columns that have no text in any row.
@@ -252,12 +251,7 @@ func (t Table) dropEmpty() Table { return t.withColumns(t.hasText) }
 
 // hasText reports whether a column has a text in any row.
 func (t Table) hasText(column int) bool {
-	for _, row := range t.Rows {
-		if row[column].Text != "-" {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(t.Rows, func(row []Value) bool { return row[column].Text != "-" })
 }
 
 // forScreen returns an escaped copy of the table for terminals and markdown. Empty columns and

@@ -28,11 +28,9 @@ func TargetLine(t results.Target) string {
 func targetSentences(targets []results.Target) []string {
 	var out []string
 	for _, t := range targets {
-		if sentence := targetSentence(t); sentence != "" {
-			out = append(out, sentence)
-		}
+		out = append(out, targetSentence(t))
 	}
-	return out
+	return nonEmpty(out)
 }
 
 // targetSentence sums up a record about the largest message that a server takes, about how its time
