@@ -20,15 +20,6 @@ const (
 	mostLate = 20
 )
 
-// recordingSection shows the messages that the tap command recorded.
-func recordingSection(s *results.Set) Section {
-	return Section{
-		ID:     "recording",
-		Title:  "A recording",
-		Tables: []Table{replyTable(s.Messages)},
-	}
-}
-
 // recordingSummary says in sentences what a recording shows, and how the recorded servers ended.
 // The parameter file is as in [Options].
 func recordingSummary(s *results.Set, file string) []string {

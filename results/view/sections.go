@@ -77,8 +77,9 @@ func sections(s *results.Set, rows []stat.Row, detail bool) []Section {
 		measured.Tables = tables
 		measured.Notes = screenNotes(s, rows, isPart)
 	}
-	all := []Section{measured}
-	all = append(all, serverSection(s), recordingSection(s))
+	recording := Section{ID: "recording", Title: "A recording"}
+	recording.Tables = []Table{replyTable(s.Messages)}
+	all := []Section{measured, serverSection(s), recording}
 	all = append(all, findingSections(s, detail)...)
 	if detail {
 		all = append(all, machineSection(s))
