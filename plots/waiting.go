@@ -127,7 +127,7 @@ func waitChart(all rows) Chart {
 	r = r.where(func(row stat.Row) bool {
 		return row.Cell.Capacity == usual && row.Cell.WriteSize == 0
 	})
-	chunked := r.where(func(row stat.Row) bool { return chunkSizeOf(row) > 0 })
+	chunked := r.chunked()
 	if len(chunked.all) == 0 {
 		return Chart{}
 	}

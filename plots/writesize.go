@@ -110,7 +110,7 @@ func writeSizeChart(all rows) Chart {
 	}
 	var places []string
 	for _, size := range sizes {
-		places = append(places, writeSizeName(size))
+		places = append(places, view.FieldValue("write_size", strconv.Itoa(size)))
 	}
 	title := r.titled(placeName, "placement", "capacity", "write_size")
 	l := layout{panel: title, line: capacityName, place: among(sizes, writeSizeOf)}
@@ -129,14 +129,6 @@ func writeSizeChart(all rows) Chart {
 	}
 	c.Title = r.writeSizeTitle(usual, title)
 	return c
-}
-
-// writeSizeName names a size of writes. The size 0 means that messages are written whole.
-func writeSizeName(size int) string {
-	if size == 0 {
-		return "whole"
-	}
-	return view.SizeTitle(size)
 }
 
 // capacityName names the line of a row by the capacity of its pipe: the one that the system
