@@ -46,7 +46,6 @@ func (c *cost) expect(p Plan, cell results.Cell) {
 	c.round += slice*11/10 + message + sliceOverhead // message for a warm-up of one message
 }
 
-// timeOfMessage guesses how long one message of the measurement c takes.
 func timeOfMessage(c results.Cell) time.Duration {
 	const perByte = 1 // nanoseconds
 	ns := float64(c.Size) * (perByte + c.Work)

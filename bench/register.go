@@ -8,7 +8,6 @@ import (
 	"github.com/pipebench/pipebench/framers"
 )
 
-// registered holds the framings that Register was given, by their names.
 var registered sync.Map
 
 // Register makes your own framing f known to this package under the name f.String(). Call it in
@@ -26,7 +25,6 @@ func Register(f framers.Framing) {
 	registered.Store(name, f)
 }
 
-// parseFraming returns a framing of package framers or a registered one.
 func parseFraming(spec string) (framers.Framing, error) {
 	f, err := framers.Parse(spec)
 	if err == nil {

@@ -151,7 +151,6 @@ func Charts(set *results.Set) []Chart {
 	return charts
 }
 
-// comparesPoints reports whether the panel has at least two points to compare.
 func (p Panel) comparesPoints() bool {
 	n := 0
 	for _, s := range p.Series {

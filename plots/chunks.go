@@ -121,7 +121,6 @@ func (c Chart) chunkTitle() string {
 
 func byHeight(a, b Point) int { return cmp.Compare(a.Y, b.Y) }
 
-// sure returns the points that are not in doubt.
 func (s Series) sure() []Point {
 	return slices.DeleteFunc(slices.Clone(s.Points), func(p Point) bool { return p.Doubt })
 }

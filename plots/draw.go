@@ -184,7 +184,6 @@ func (p *picture) layOut() {
 	}
 }
 
-// labelWidth returns the width that the labels of a Y axis and the text along it need.
 func (p *picture) labelWidth(y fitted) vg.Length {
 	style := regular(labelSize, foreground)
 	width := vg.Length(0)
@@ -252,7 +251,6 @@ func (p *picture) draw(c draw.Canvas) {
 	smallPrint(c, p.notes, p.footer-6)
 }
 
-// smallPrint writes lines in small letters below y.
 func smallPrint(c draw.Canvas, lines []string, y vg.Length) {
 	for _, line := range lines {
 		y -= smallRow

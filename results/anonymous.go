@@ -28,7 +28,6 @@ func withoutHost(e Environment) Environment {
 var userFolder = regexp.MustCompile(
 	`(?i)([a-z]:/+users/+|\\users\\+)([^/\\"',;:]+)|((?:/home|/users)/+)([^/\\\s"',;:]+)`)
 
-// hideUsers hides the names of users' folders in a line of JSON.
 func hideUsers(text []byte) []byte {
 	return userFolder.ReplaceAllFunc(text, func(path []byte) []byte {
 		part := userFolder.FindSubmatch(path) // groups 1 and 2 matched, or 3 and 4

@@ -68,7 +68,6 @@ type figure struct {
 	value int64
 }
 
-// notNegative returns an error for the first negative figure.
 func notNegative(figures ...figure) error {
 	for _, f := range figures {
 		if f.value < 0 {

@@ -69,7 +69,6 @@ func namePackages(before, after []Series) (namedBefore, namedAfter []Series) {
 	return named[:len(before)], named[len(before):]
 }
 
-// hasPackages reports whether benchmark text has more than one package.
 func hasPackages(series []Series) bool {
 	return slices.ContainsFunc(series, func(s Series) bool { return s.pkg != series[0].pkg })
 }

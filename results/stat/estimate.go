@@ -157,7 +157,6 @@ func medianOf(values []float64) float64 {
 	return (sorted[(n-1)/2] + sorted[n/2]) / 2
 }
 
-// studentQuantile returns the p-quantile of Student's t distribution.
 func studentQuantile(freedom, p float64) float64 { return stats.InvCDF(stats.TDist{V: freedom})(p) }
 
 // Estimate estimates the median of a metric over the samples of records. For a percentile, it takes

@@ -162,7 +162,6 @@ func (r Row) Pooled() []results.Sample {
 	return out
 }
 
-// addFigures sets Estimates and Latency.
 func (r *Row) addFigures() {
 	r.Estimates = make(map[string]Estimate)
 	r.Latency = make(map[string]results.Latency)
@@ -312,7 +311,6 @@ func compareCells(a, b results.Cell) int {
 		compareFramings(a.Framing, b.Framing))
 }
 
-// compareFields orders cells by the first field in which they differ.
 func compareFields(a, b results.Cell) int {
 	for _, f := range results.Fields() {
 		if order := f.Compare(a, b); order != 0 {

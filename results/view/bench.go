@@ -50,7 +50,6 @@ func benchConfig(e results.Environment) []benchfmt.Config {
 	return config
 }
 
-// writeComparedBench writes a comparison as Go benchmark text.
 func writeComparedBench(w io.Writer, c *stat.Comparison) error {
 	var lines []benchfmt.Record
 	said := make(map[string]bool)

@@ -65,12 +65,10 @@ func (c column) alike(o column) bool {
 	})
 }
 
-// isAsked reports whether the column has any answer.
 func (c column) isAsked() bool {
 	return slices.ContainsFunc(c.answers, func(a columnAnswer) bool { return a.Text != "" })
 }
 
-// joinAlike merges columns that are alike.
 func joinAlike(columns []column) []column {
 	var groups [][]column
 	for _, c := range columns {
@@ -156,7 +154,6 @@ func answerSentence(asks, others string, columns []column, question int) string 
 	return asks + " " + strings.Join(parts, ", ") + "."
 }
 
-// disagree reports whether columns have different answers to a question.
 func disagree(columns []column, question int) bool {
 	i := slices.IndexFunc(columns, func(c column) bool { return c.answers[question].Base != "" })
 	return i >= 0 && slices.ContainsFunc(columns[i:], func(c column) bool {

@@ -181,7 +181,6 @@ func breakingText(t results.Target) string {
 	return "breaks at " + stat.FormatBytes(at) + ": "
 }
 
-// betweenText says between which sizes a server breaks.
 func betweenText(from, to int64) string {
 	return "breaks between " + results.FormatGrouped(from) + " and " + stat.FormatBytes(to)
 }

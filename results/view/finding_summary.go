@@ -137,7 +137,6 @@ func AllUndecided(all []results.Finding) bool {
 	})
 }
 
-// cameToVerdict reports whether a finding was judged.
 func cameToVerdict(f results.Finding) bool {
 	return f.Verdict != results.CannotTell && f.Verdict != results.Unsupported
 }

@@ -81,7 +81,6 @@ type runRows struct {
 	waiting []stat.Row // what happens to writers that do not block?
 }
 
-// splitRun sorts measurements by the question that they answer.
 func splitRun(rows []stat.Row) runRows {
 	var s runRows
 	for _, r := range rows {
@@ -293,7 +292,6 @@ func mixedSentence(mixed []stat.Row) sentence {
 		". Chunk to shorten that wait, if both ends speak chunks: MCP and LSP do not."}
 }
 
-// differOnlyInFraming reports whether two cells agree in everything but the framing.
 func differOnlyInFraming(a, b results.Cell) bool {
 	return a.Size == b.Size && stat.SeriesCell(a) == stat.SeriesCell(b)
 }

@@ -41,7 +41,6 @@ func grouped[T any, K comparable](all []T, key func(T) K) [][]T {
 	return groups
 }
 
-// cellTable returns a table with a row for each measurement and a column for each figure.
 func cellTable(rows []stat.Row) Table {
 	var cells []results.Cell
 	for _, r := range rows {

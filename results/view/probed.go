@@ -113,7 +113,6 @@ func kindOf(f results.Finding) (kind, step string) {
 	return "", f.Name()
 }
 
-// kindsIn returns the kinds of pipe that findings are about.
 func kindsIn(all []results.Finding) []string {
 	var kinds []string
 	for _, f := range all {
@@ -141,7 +140,6 @@ func lacksKind(all []results.Finding, kind string) bool {
 	})
 }
 
-// asked lists the texts of questions.
 func asked(questions []question) []string {
 	var out []string
 	for _, q := range questions {

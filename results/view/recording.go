@@ -61,7 +61,6 @@ func serversSummary(s *results.Set, file string) []string {
 	return out
 }
 
-// noEndText says what to do about a recording without an end.
 func noEndText(s *results.Set, run string) string {
 	pid := "PID"
 	if e, _ := s.Environment(run); e.PID > 0 {
@@ -71,7 +70,6 @@ func noEndText(s *results.Set, run string) string {
 		"next: pipebench inspect " + pid + "; then end the client and look again."
 }
 
-// messagesSummary counts the messages and the errors.
 func messagesSummary(messages []results.Message) []string {
 	requests := 0
 	errorAnswers := 0
@@ -178,12 +176,10 @@ func nextStep(request results.Message, file, command string) string {
 	return "Send it again: " + again + file + " -- " + command
 }
 
-// unanswered returns the calls that got no answer.
 func unanswered(calls []stat.Call) []stat.Call {
 	return selected(calls, func(c stat.Call) bool { return !c.Answered })
 }
 
-// slowestText names the request whose answer took longest.
 func slowestText(s *results.Set, calls []stat.Call, messages []results.Message) string {
 	const start = "initialize" // its answer includes the start of the server
 	var slowest stat.Call
@@ -226,7 +222,6 @@ func heldText(s *results.Set, c stat.Call, messages []results.Message) string {
 		"flush its output.", results.FormatDuration(float64(late)), event)
 }
 
-// requestNames lists the requests of calls.
 func requestNames(calls []stat.Call) string {
 	var names []string
 	for _, c := range calls {

@@ -41,7 +41,6 @@ func measuredText(figure string, e stat.Estimate) string {
 	return fmt.Sprintf("%s ±%2.0f%%", figure, percent)
 }
 
-// roughNote explains the mark of rough figures.
 var roughNote = fmt.Sprintf("%s: a rough figure: uncertain by more than ±%d %%, or of fewer than "+
 	"%d samples", roughSign, stat.MostSpread, stat.LeastSamples)
 

@@ -69,7 +69,6 @@ func WriteRules(w io.Writer, format Format, set *results.Set, systems []Document
 const notCompared = "Times, costs, pseudo-terminals and what depends on chance are not compared: " +
 	"they change from run to run."
 
-// areCompared reports whether the tables compare machines or systems.
 func areCompared(machines []probedMachine, systems []DocumentedSystem) bool {
 	return len(systems) > 0 || len(machines) > 1
 }

@@ -131,7 +131,6 @@ func (s series) hasMedianTrips() bool {
 	return measured
 }
 
-// medianTripValue shows the median time of a row's round trips.
 func medianTripValue(r stat.Row) Value {
 	e := r.Estimates["p50"]
 	return textValue(measuredText(results.FormatDuration(e.Median), e))

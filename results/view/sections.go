@@ -155,7 +155,6 @@ func commandsOf(s *results.Set) []string {
 	return commands
 }
 
-// machineSection describes the machine.
 func machineSection(s *results.Set) Section {
 	about := Section{ID: "machines", Title: "The machine", Folded: true}
 	if len(s.Environments) == 0 {

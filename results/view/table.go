@@ -249,7 +249,6 @@ func (t Table) hasRows() bool { return len(t.Rows) > 0 }
 // dropEmpty returns the table without the columns that have no text in any row.
 func (t Table) dropEmpty() Table { return t.withColumns(t.hasText) }
 
-// hasText reports whether a column has a text in any row.
 func (t Table) hasText(column int) bool {
 	return slices.ContainsFunc(t.Rows, func(row []Value) bool { return row[column].Text != "-" })
 }

@@ -162,7 +162,6 @@ func targetAdvice(targets []results.Target) []string {
 	return out
 }
 
-// targetNotes returns notes on the warnings of the records.
 func targetNotes(targets []results.Target) []string {
 	var all []warning
 	total := 0

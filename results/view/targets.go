@@ -83,7 +83,6 @@ func loadTable(s *results.Set, targets []results.Target) Table {
 	return t.withColumns(func(i int) bool { return t.Columns[i].Style != Code })
 }
 
-// targetTable has a row for each record about a server.
 func targetTable(s *results.Set, targets []results.Target) Table {
 	t := Table{Columns: []Column{
 		{Title: "command", Style: Code, Detail: true},

@@ -71,7 +71,6 @@ func waitingTables(rows []stat.Row) []Table {
 	return tables
 }
 
-// pooledValues lists the values of a metric in all samples of rows.
 func pooledValues(rows []stat.Row, metric string) []float64 {
 	var out []float64
 	for _, r := range rows {

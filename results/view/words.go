@@ -37,7 +37,6 @@ func Escape(s string) string {
 	return out.String()
 }
 
-// needsEscape reports whether a character is escaped.
 func needsEscape(r rune) bool {
 	return unicode.IsControl(r) && r != '\n' && r != '\t' || unicode.Is(unicode.Bidi_Control, r) ||
 		r == '\u2028' || r == '\u2029' || r == 0xfffe || r == 0xffff
@@ -109,7 +108,6 @@ var fieldWords = map[string]struct {
 	"write_size":   {absent: "whole"},
 }
 
-// spaced returns the name of a field with spaces instead of underscores.
 func spaced(name string) string { return strings.ReplaceAll(name, "_", " ") }
 
 // FieldValue returns the value of a cell's field in words.
@@ -134,7 +132,6 @@ func FieldValue(name, value string) string {
 	return results.ShortValue(name, value)
 }
 
-// fieldText returns a field of a cell in words.
 func fieldText(c results.Cell, name string) string { return FieldValue(name, c.Field(name)) }
 
 // FieldPhrase puts a setting of a measurement into the words of titles and sentences, such as

@@ -6,7 +6,6 @@ import (
 	"strings"
 )
 
-// checkChannel finds what is wrong with one channel and its holders.
 func (f *finder) checkChannel(c *Channel) {
 	switch {
 	case c.NoReader && len(c.Writers) > 0:

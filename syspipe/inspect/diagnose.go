@@ -176,7 +176,6 @@ func (f *finder) explains() bool {
 	})
 }
 
-// has reports whether a diagnosis of this kind was found for the process pid.
 func (f *finder) has(kind Problem, pid int) bool {
 	return slices.ContainsFunc(f.found, func(d Diagnosis) bool {
 		return d.Kind == kind && d.PID == pid

@@ -9,7 +9,6 @@ import (
 	"github.com/pipebench/pipebench/syspipe/internal/procfs"
 )
 
-// running returns the PID of the process, if it runs.
 func (p *Process) running() (pid int, ok bool) {
 	if p.Done() == nil || p.Ended(0) {
 		return 0, false

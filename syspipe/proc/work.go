@@ -84,7 +84,6 @@ func (p *Process) openPipes() (theirs []*syspipe.End, err error) {
 	return []*syspipe.End{theirLeash, theirReports}, ourReports.UsePoller()
 }
 
-// pass makes the worker inherit these pipe ends.
 func (p *Process) pass(ends []*syspipe.End) error {
 	for _, e := range ends {
 		ref, err := e.Pass(p.Cmd)

@@ -110,7 +110,6 @@ func (c Condition) Evaluate(s *results.Set) Result {
 	return out
 }
 
-// isAbout reports whether the condition is about a cell.
 func (c Condition) isAbout(cell results.Cell) bool {
 	if c.Size >= 0 && int64(cell.Size) != c.Size {
 		return false
@@ -126,7 +125,6 @@ func (c Condition) isAbout(cell results.Cell) bool {
 	return true
 }
 
-// judge sets the outcome of a case.
 func (c Condition) judge(one Case) Case {
 	if !one.known {
 		one.Outcome = CannotTell

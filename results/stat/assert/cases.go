@@ -105,7 +105,6 @@ func (c Condition) whyMissing(r stat.Row) string {
 	return "the samples do not carry it"
 }
 
-// checkCases counts the checks that have the given verdict.
 func checkCases(s *results.Set, verdict string) []Case {
 	checks := s.FindingsOf(results.AreaCheck)
 	if len(checks) == 0 {
@@ -120,7 +119,6 @@ func checkCases(s *results.Set, verdict string) []Case {
 	return []Case{{Name: "checks", known: true, number: float64(n)}}
 }
 
-// byServer groups the records about servers by their commands.
 func byServer(s *results.Set) [][]results.Target {
 	var servers [][]results.Target
 	for _, t := range s.Targets {
