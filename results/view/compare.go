@@ -42,8 +42,7 @@ func comparisonPage(c *stat.Comparison, format Format, o Options) Page {
 	var p Page
 	p.Tone, p.Verdict = comparisonVerdict(c)
 	p.Header = []string{fmt.Sprintf("%s against %s: %s", c.New, c.Old, how)}
-	s := sortChanges(c, o.Detail || isOfPrograms(c))
-	times, rest, counts := s.times, s.rest, s.counts
+	times, rest, counts := sortChanges(c, o.Detail || isOfPrograms(c))
 	all := len(counts) + len(times) + len(rest)
 	if !isOfPrograms(c) {
 		most := math.MaxInt
@@ -96,29 +95,23 @@ func isUnlikeColumns(ch stat.Change) bool {
 // isInformation reports whether a figure is only shown, and not judged.
 func isInformation(ch stat.Change) bool { return ch.Before.Metric.ShownOnly }
 
-// sortedChanges are the changes that a page shows, with one list for each kind of table.
-type sortedChanges struct {
-	counts []stat.Change // counts that changed, or all counts
-	times  []stat.Change
-	rest   []stat.Change // other figures, such as memory, that may change by chance
-}
-
-func sortChanges(c *stat.Comparison, allCounts bool) sortedChanges {
-	var s sortedChanges
+// sortChanges returns the changes that a page shows: times, other figures that may change by
+// chance, such as memory, and the counts that changed, or all counts.
+func sortChanges(c *stat.Comparison, allCounts bool) (times, rest, counts []stat.Change) {
 	for _, ch := range c.Changes {
 		isCount := ch.Before.Metric.Counter
 		switch {
 		case isCount && (ch.Verdict != stat.NoChange || allCounts):
-			s.counts = append(s.counts, ch)
+			counts = append(counts, ch)
 		case isCount: // did not change
 		case !ch.Before.Metric.IsTime():
-			s.rest = append(s.rest, ch)
+			rest = append(rest, ch)
 		case ch.Verdict == stat.DifferentMachines: // a note says so
 		default:
-			s.times = append(s.times, ch)
+			times = append(times, ch)
 		}
 	}
-	return s
+	return times, rest, counts
 }
 
 // isOfPrograms reports whether two whole programs are compared. Their changes have no name.
