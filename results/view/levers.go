@@ -128,9 +128,4 @@ func pipePhrase(capacity int) string {
 }
 
 // bytesPerWrite returns how many bytes of a message the writer passes to one call.
-func bytesPerWrite(c results.Cell) int {
-	if c.WriteSize == 0 {
-		return c.Size
-	}
-	return c.WriteSize
-}
+func bytesPerWrite(c results.Cell) int { return cmp.Or(c.WriteSize, c.Size) }

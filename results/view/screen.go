@@ -2,7 +2,6 @@ package view
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -199,7 +198,7 @@ func screenValue(r stat.Row) Value {
 	case r.ToRaw == nil:
 		return textValue(goodputText(r))
 	}
-	v := textValue(measuredText(fmt.Sprintf("%.2f", r.ToRaw.Median), *r.ToRaw))
+	v := textValue(RatioText(r.ToRaw))
 	slow := r.ToRaw.Inverse() // how many times as long as raw the row takes
 	if r.Cell.Pattern == results.PatternRoundtrip {
 		slow = *r.ToRaw
