@@ -3,7 +3,6 @@ package plots
 import (
 	"cmp"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/pipebench/pipebench/results"
@@ -193,5 +192,5 @@ func (r rows) chunkShares(panel func(stat.Row) string) (shares []float64, hidden
 
 // readerName names the panel of a row by the rate at which its reader reads.
 func readerName(row stat.Row) string {
-	return "reader at " + view.FieldValue("drain", strconv.FormatInt(row.Cell.Drain, 10))
+	return view.FieldPhrase("drain", row.Cell.Field("drain"))
 }
