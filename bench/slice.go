@@ -131,9 +131,9 @@ func (r *runner) slice(f *fork, c *cellRun, d time.Duration) (reports, error) {
 	j.Warmup = c.warmup(n, c.warm != f)
 	c.warm = f
 	got, err := f.run(j)
-	var slow errSlow
+	slow, isSlow := errors.AsType[errSlow](err)
 	switch {
-	case errors.As(err, &slow) && n > fallbackDivisor && adapts:
+	case isSlow && n > fallbackDivisor && adapts:
 		// Other programs may be to blame.
 		c.warnOnce(fmt.Sprintf("a sample of %d messages did not finish within %s and was left "+
 			"out, although %s was to be expected: look for what else uses the CPUs, "+
@@ -155,8 +155,8 @@ func (r *runner) slice(f *fork, c *cellRun, d time.Duration) (reports, error) {
 // leaveOutLate reports whether a run of the measurement c failed because the time of the whole plan
 // is up. Such a run is left out, and the record of c says so.
 func (r *runner) leaveOutLate(c *cellRun, err error) bool {
-	var slow errSlow
-	if !errors.As(err, &slow) || !r.wouldEndLate(0) {
+	slow, isSlow := errors.AsType[errSlow](err)
+	if !isSlow || !r.wouldEndLate(0) {
 		return false
 	}
 	r.addReason(fmt.Errorf("%s: a sample %w", Label(c.record.Cell), slow))
@@ -173,7 +173,10 @@ func (c *cellRun) messagesFor(d time.Duration) (n int64, adapts bool) {
 	case cell.ClosesAfter > 0:
 		return int64(cell.ClosesAfter), false
 	case sleeps:
-		return c.messagesOfFills(max(leastFills, int64(d/pause))), false
+		// The writer has no steady rate, so count how often it fills the pipe.
+		fills := max(leastFills, int64(d/pause))
+		capacity := cmp.Or(c.capacity, usualCapacity)
+		return max(1, fills*int64(capacity)/int64(cell.Size)), false
 	case cell.Rate > 0:
 		return messagesAt(cell.Rate, d), false
 	}
@@ -190,13 +193,6 @@ func (c *cellRun) messagesFor(d time.Duration) (n int64, adapts bool) {
 
 func messagesAt(perSecond float64, d time.Duration) int64 {
 	return max(1, int64(math.Round(perSecond*d.Seconds())))
-}
-
-// messagesOfFills returns how many messages fill the pipe the given number of times. It is for a
-// writer that sleeps when the pipe is full, because such a writer has no steady rate.
-func (c *cellRun) messagesOfFills(fills int64) int64 {
-	capacity := cmp.Or(c.capacity, usualCapacity)
-	return max(1, fills*int64(capacity)/int64(c.record.Cell.Size))
 }
 
 // leastFills is how many times a sample must fill the pipe if the writer sleeps when the pipe is
