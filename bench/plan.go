@@ -199,6 +199,6 @@ func Unsupported(c results.Cell) error {
 // IsUnsupported reports whether err means that this machine cannot make a measurement, although
 // another machine might.
 func IsUnsupported(err error) bool {
-	var capacity *syspipe.CapacityError
-	return errors.As(err, &capacity) || errors.Is(err, errors.ErrUnsupported)
+	_, isCapacity := errors.AsType[*syspipe.CapacityError](err)
+	return isCapacity || errors.Is(err, errors.ErrUnsupported)
 }

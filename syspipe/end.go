@@ -32,8 +32,7 @@ func Open(kind Kind, o Options) (w, r *End, err error) {
 		return nil, nil, fmt.Errorf("open %s: capacity %d is negative", kind.noun(), o.Capacity)
 	}
 	w, r, err = open(kind, o.Capacity)
-	var refused *CapacityError
-	if errors.As(err, &refused) {
+	if _, refused := errors.AsType[*CapacityError](err); refused {
 		return nil, nil, err // the text of a CapacityError needs no addition
 	}
 	if err != nil {
@@ -352,8 +351,7 @@ func (e *End) briefly(op string, f func() error) error {
 		return e.failed(op, os.ErrClosed)
 	}
 	err := f()
-	var refused *CapacityError
-	if err == nil || errors.As(err, &refused) {
+	if _, refused := errors.AsType[*CapacityError](err); refused || err == nil {
 		return err // the text of a CapacityError needs no addition
 	}
 	return e.failed(op, err)

@@ -13,10 +13,7 @@ import (
 	"github.com/pipebench/pipebench/syspipe/internal/procfs"
 )
 
-var (
-	errNotStarted = errors.New("it was not started")
-	errStarted    = errors.New("it was started already")
-)
+var errStarted = errors.New("it was started already")
 
 // Start starts the process, in a process group or job of its own. When ctx ends, the process is
 // ended (see Grace). A process can be started only once. If the start fails, the process is closed.
@@ -146,7 +143,7 @@ func (p *Process) Ended(d time.Duration) bool {
 func (p *Process) Wait() error {
 	done := p.Done()
 	if done == nil {
-		return fmt.Errorf("%s: %w", p.name, errNotStarted)
+		return fmt.Errorf("%s: it was not started", p.name)
 	}
 	<-done
 	if p.exit == nil {
