@@ -51,7 +51,7 @@ type Record struct {
 
 	Verified *Verified `json:"verified,omitempty"`
 	// Stopped says why no more samples were taken: "samples" (as many as asked for), "max-time",
-	// "interrupted", "failed" or, in older files, "precision".
+	// "interrupted" or "failed".
 	Stopped string `json:"stopped,omitempty"`
 
 	// Unsupported says why this system cannot make the measurement. The record then has no samples.
@@ -79,7 +79,7 @@ func (r Record) run() string { return r.Run }
 // A Sample is one timed measurement, usually of a few milliseconds. Two combinations of settings
 // are compared by the ratios of those samples that have the same Fork and Round.
 type Sample struct {
-	Fork  int `json:"fork,omitempty"`  // start of the worker processes, from 1; 0 in old files
+	Fork  int `json:"fork,omitempty"`  // start of the worker processes, from 1; 0 in a [Target]
 	Round int `json:"round,omitempty"` // turn in which it was taken, from 1; 0 if Fork is 0
 
 	ElapsedNS    int64 `json:"elapsed_ns"`    // until the last message, or its answer, was read
@@ -88,7 +88,7 @@ type Sample struct {
 	WireBytes    int64 `json:"wire_bytes"`    // bytes on the pipe, framing included, one way
 
 	// PayloadOffset is the position in a page of 4096 bytes at which the sender's messages began.
-	// It affects the speed of copies. In older files, it is 0.
+	// It affects the speed of copies.
 	PayloadOffset int `json:"payload_offset,omitempty"`
 
 	// Capacity is how many bytes the pipe holds, or 0 if the system does not report it.

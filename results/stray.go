@@ -16,7 +16,7 @@ func (r *runsRead) ofAnotherTime() []Problem {
 		command := planOf(e).command
 		byCommand[command] = append(byCommand[command], e)
 	}
-	delete(byCommand, "") // runs of old files, which lack the command
+	delete(byCommand, "") // not known
 	var problems []Problem
 	for _, command := range slices.Sorted(maps.Keys(byCommand)) {
 		problems = append(problems, strayRunsOf(byCommand[command])...)

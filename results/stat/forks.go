@@ -33,7 +33,7 @@ type moment struct {
 // A forkID identifies one start of the worker processes, which then take several samples.
 type forkID struct {
 	run    string
-	number int // negative in old files, in which each sample had workers of its own
+	number int // negative in a [results.Target], whose samples name no start
 }
 
 // forkOf identifies the start of the worker processes that took the i-th sample of a record.
