@@ -231,14 +231,6 @@ const mediansNote = "Points are medians. Bars are their 95 % interval or, with f
 // moreTell ends a title that claims nothing.
 const moreTell = "; more samples may tell more"
 
-// sure selects the rows in which the figure of a metric is not in doubt.
-func (r rows) sure(metric string) rows {
-	return r.where(func(row stat.Row) bool {
-		p, ok := metricPoint(metric)(row)
-		return ok && !p.Doubt
-	})
-}
-
 // ratioOf divides a metric of row by that of base, within rounds, as sentences do. isRough is true
 // if the ratio or one of the two points is rough.
 func ratioOf(metric string, row, base stat.Row) (ratio stat.Estimate, isRough bool) {

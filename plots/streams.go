@@ -82,7 +82,9 @@ func goodputTitle(r rows) string {
 		var parts []string
 		for _, placement := range values(r, placementOf) {
 			own := withValue(withValue(r, placementOf, placement), sizeOf, size)
-			sure := own.sure("goodput")
+			sure := own.where(func(row stat.Row) bool {
+				return !view.IsRough(row.Estimates["goodput"])
+			})
 			if 2*len(sure.all) <= len(own.all) || len(parts) == 2 {
 				continue
 			}
