@@ -190,9 +190,6 @@ const mostDisturbed = 0.25
 // compare it with.
 const noRaw = "neither file has raw in the same rounds"
 
-// incomparable is the reason for not judging cells for which [Incomparable] is true.
-const incomparable = "a pause, a pace or a reader that leaves sets their speed"
-
 // Incomparable reports whether the speed measured with some settings says nothing of the framing:
 // the reader leaves, the writer sleeps or polls between refusals, or the pace is given.
 func Incomparable(c results.Cell) bool {
@@ -213,7 +210,8 @@ func (k *cellComparer) compare(old Row) {
 	newRaw := new.findRaw(k.new)
 	switch {
 	case Incomparable(old.Cell):
-		k.leaveOut(old.Cell, Unjudged{Reason: incomparable})
+		k.leaveOut(old.Cell, Unjudged{Reason: "a pause, a pace or a reader that leaves " +
+			"sets their speed"})
 		return
 	case oldRaw == nil && newRaw == nil:
 		k.leaveOut(old.Cell, Unjudged{Reason: noRaw})

@@ -106,11 +106,7 @@ func (q question) answer(all []results.Finding) (answer results.Finding, found b
 	return answer, found
 }
 
-// Texts of answers that say little.
-const (
-	tooFewTries = "too few tries"
-	notSeen     = "not seen" // it did not happen here, but by chance it may
-)
+const notSeen = "not seen" // it did not happen here, but by chance it may
 
 // outcome returns the answer that a finding gives. Machines are compared by its [Value.Base], which
 // is empty if another run may give another answer.
@@ -130,7 +126,7 @@ func (q question) outcome(f results.Finding) columnAnswer {
 		text = notSeen
 		open = 1
 	case f.Value == undecidedValue:
-		text = tooFewTries
+		text = "too few tries"
 		open = 2
 	default:
 		size, isFill := strings.CutPrefix(step, "capacity/fill/")
