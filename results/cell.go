@@ -75,8 +75,8 @@ func UsualCell(framing, pattern, placement string, size int) Cell {
 	}
 }
 
-// UnmarshalJSON refuses an unknown field. Otherwise, cells that differ only in that field would look
-// equal.
+// UnmarshalJSON refuses an unknown field. Otherwise, cells that differ only in that field would
+// look equal.
 func (c *Cell) UnmarshalJSON(text []byte) error {
 	type plain Cell
 	d := json.NewDecoder(bytes.NewReader(text))
