@@ -46,6 +46,15 @@ func (m *recorded) what() string {
 	return cmp.Or(m.name, "a message") + " of " + stat.FormatBytes(int64(m.Size))
 }
 
+// addAnswer adds an answer to the message, which may be recorded before the message.
+func (m *recorded) addAnswer(answer *payload.Message) {
+	m.twice = m.answer != nil
+	if !m.twice {
+		m.answer = answer
+		m.took = max(0, answer.At-m.At)
+	}
+}
+
 // split returns the client's messages in a recording, each with its answer. It leaves out the
 // handshake and the client's own answers; number counts these, too. By id, owed has the methods of
 // the server's requests, or "" if the client answered. A message may stand behind its answer.
@@ -54,10 +63,10 @@ func split(recording []payload.Message) (
 ) {
 	const handshake = -1
 	owed = map[string]string{}
-	asked := map[string]int{}              // the index of the last request, or handshake, by id
-	early := map[string]*payload.Message{} // answers without a request so far, by id
-	sent := time.Duration(0)               // when the client's last message had passed
-	earlier := time.Duration(0)            // when the messages of the write before that had
+	asked := map[string]int{}                // the index of the last request, or handshake, by id
+	early := map[string][]*payload.Message{} // answers without a request so far, by id
+	sent := time.Duration(0)                 // when the client's last message had passed
+	earlier := time.Duration(0)              // when the messages of the write before that had
 	for _, m := range recording {
 		method := m.Method
 		id := string(m.ID)
@@ -76,13 +85,9 @@ func split(recording []payload.Message) (
 			at, known := asked[id]
 			switch {
 			case !known:
-				early[id] = &m
-			case at == handshake:
-			case requests[at].answer != nil:
-				requests[at].twice = true
-			default:
-				requests[at].answer = &m
-				requests[at].took = m.At - requests[at].At
+				early[id] = append(early[id], &m)
+			case at != handshake:
+				requests[at].addAnswer(&m)
 			}
 		}
 		if m.Dir == "reply" {
@@ -106,9 +111,10 @@ func split(recording []payload.Message) (
 			r.name = strings.TrimSpace(method + " (id " + id + ")")
 			r.id = id
 			asked[id] = len(requests)
-			e := early[id]
-			if e != nil && earlier < e.At {
-				r.answer = e
+			for _, e := range early[id] {
+				if earlier < e.At {
+					r.addAnswer(e)
+				}
 			}
 		}
 		requests = append(requests, r)

@@ -1,6 +1,7 @@
 package drive_test
 
 import (
+	"encoding/json"
 	"errors"
 	"os"
 	"path/filepath"
@@ -476,6 +477,15 @@ func TestASecondAnswerThatIsNotInTheRecordingDiffers(t *testing.T) {
 	const answer = `{"jsonrpc":"2.0","id":7,"error":{"code":-32601,"message":"no"}}` + "\n"
 	const why = "message 1, x (id 7) of 37 B: it was answered more than once, and in the " +
 		"recording once"
+	tapped := func(dir string, at int64, body string) string {
+		record, err := json.Marshal(results.Message{Kind: results.KindMessage, Run: "1", Dir: dir,
+			T: at, Size: 9, Body: strings.TrimSpace(body)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(record) + "\n"
+	}
+	early := tapped("reply", 8, answer)
 	for _, row := range []struct {
 		name, text string
 		verdict    target.Verdict
@@ -484,6 +494,9 @@ func TestASecondAnswerThatIsNotInTheRecordingDiffers(t *testing.T) {
 		{"once in the recording", ask + answer, target.Differs, why},
 		{"twice in the recording", ask + answer + answer, target.OK, ""},
 		{"no recording of answers", ask, target.OK, ""},
+		{"twice before its request", early + early + tapped("request", 9, ask), target.OK, ""},
+		{"before and after its request", early + tapped("request", 9, ask) + early, target.OK, ""},
+		{"once before its request", early + tapped("request", 9, ask), target.Differs, why},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			t.Parallel()
