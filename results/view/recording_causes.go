@@ -3,6 +3,7 @@ package view
 import (
 	"encoding/json"
 	"fmt"
+	"regexp"
 	"strings"
 	"unicode/utf8"
 
@@ -127,6 +128,17 @@ func cutText(s *results.Set, messages []results.Message) string {
 		if !hasLengths(s, m.Run) || !isCut(m) {
 			continue
 		}
+		what := fmt.Sprintf("Message %d %s, of %s,", count[d], sideText(m.Dir),
+			stat.FormatBytes(m.Size))
+		if HasHeader([]byte(m.Body)) && len(m.ID) == 0 && m.Method == "" {
+			writer := "server"
+			if m.Dir == "request" {
+				writer = "client"
+			}
+			return fmt.Sprintf("%s is not JSON: the header of another message is in it. Two "+
+				"writers of the %s mix their messages: lock around header and body. Or one was "+
+				"not written to its end.", what, writer)
+		}
 		fault := "is not JSON"
 		if m.Body == "" {
 			fault = "has no method and no id"
@@ -138,11 +150,16 @@ func cutText(s *results.Set, messages []results.Message) string {
 		case m.Body != "" && utf8.RuneCountInString(m.Body) == len(m.Body):
 			why = "be too small"
 		}
-		return fmt.Sprintf("Message %d %s, of %s, %s: its Content-Length may %s.",
-			count[d], sideText(m.Dir), stat.FormatBytes(m.Size), fault, why)
+		return fmt.Sprintf("%s %s: its Content-Length may %s.", what, fault, why)
 	}
 	return ""
 }
+
+var innerHeader = regexp.MustCompile(`(?i)content-length: *\d+\r?\n`)
+
+// HasHeader reports whether the header of another message is in this one. It is not JSON then,
+// which escapes the ends of lines in texts.
+func HasHeader(message []byte) bool { return innerHeader.Match(message) }
 
 // strayText says how often a side wrote text between its messages.
 func strayText(s *results.Set, messages []results.Message) string {

@@ -209,8 +209,12 @@ var servers = map[string]func(arg string) error{
 					fmt.Printf("Content-Length: %d\r\n\r\n%s", len(ask), ask)
 					<-make(chan int)
 				}
+				const note = `{"jsonrpc":"2.0","method":"note"}`
+				if deaf == "mixes" { // as two threads do
+					fmt.Printf("Content-Length: %d\r\n\r\n", len(note))
+					answer += note
+				}
 				if deaf == "tells" {
-					const note = `{"jsonrpc":"2.0","method":"note"}`
 					fmt.Printf("Content-Length: %d\r\n\r\n%s", len(note), note)
 				}
 			}

@@ -287,7 +287,8 @@ func (r *replay) explain(ctx context.Context, requests []recorded, hasTime bool)
 	failure := r.t.Evidence.Failure
 	asked := failure != nil && failure.Question != ""
 	verdict := target.Verdict(r.t.Verdict)
-	known := asked || verdict == target.WrongLength || verdict == target.Buffered
+	known := asked || verdict == target.WrongLength || verdict == target.Mixed ||
+		verdict == target.Buffered
 	if failed.silent || known {
 		return
 	}

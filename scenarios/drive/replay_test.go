@@ -230,6 +230,8 @@ func TestAReplayNamesWhatALanguageServerDidWrong(t *testing.T) {
 			"a message came that announces 58 B and goes on behind them", "count them"},
 		{"mislength -1 tells", "wrong length",
 			"a message came that announces 62 B and goes on behind them", "count them"},
+		{"mislength 0 mixes", "mixed messages", "; a message came with the header of another in it",
+			"two writers of the server mix their messages"},
 		{"mislength 0 deaf", "deaf", "; the server stopped reading in message 1, open of 150,045 B",
 			"run pipebench drive --patience 1m --messages tap.jsonl --protocol lsp -- "},
 		{"mislength 0 asks", "deaf", `; the server asked workspace/configuration (id "c"), and ` +

@@ -126,6 +126,9 @@ func (s *Server) explainSilence(ctx context.Context, out *Outcome) {
 		}
 		wrong := lengthText(out.arrivals.cut, out.pending)
 		switch {
+		case out.arrivals.mixed:
+			out.Verdict = Mixed
+			out.Why += "; a message came with the header of another in it"
 		case out.pending.Length < 0 && wrong != "":
 			out.Verdict = WrongLength
 			out.Why = wrong

@@ -49,6 +49,7 @@ type arrivals struct {
 	first   string
 	foreign bool // the first is no JSON-RPC
 	cut     int  // bytes of the last that is only the beginning of a JSON object; 0 if none is
+	mixed   bool // one has the header of another message in it
 }
 
 // strayText is how many characters of a message are kept.
@@ -83,6 +84,7 @@ func (s *Strays) addLine(line []byte) {
 	defer s.mu.Unlock()
 	s.untaken.add(line, true /* foreign */)
 	s.lines.add(line, true /* foreign */)
+	s.untaken.mixed = s.untaken.mixed || view.HasHeader(line)
 	s.half = 0
 	e := jsonrpc.Scan(line)
 	if bytes.HasPrefix(line, []byte("{")) && !e.Whole {

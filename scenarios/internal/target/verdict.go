@@ -22,10 +22,11 @@ const (
 	Unanswered  Verdict = "unanswered"              // answers other requests, but not this one
 	Late        Verdict = "answered late"           // answered after its time was up
 	Deaf        Verdict = results.VerdictDeaf
-	Deadlock    Verdict = "deadlock"     // waits for us to read, and does not read
-	Corrupt     Verdict = "corrupt"      // the answer is not what was sent
-	Truncated   Verdict = "truncated"    // the answer ends too early
-	WrongLength Verdict = "wrong length" // a message has more or less than it announces
+	Deadlock    Verdict = "deadlock"       // waits for us to read, and does not read
+	Corrupt     Verdict = "corrupt"        // the answer is not what was sent
+	Truncated   Verdict = "truncated"      // the answer ends too early
+	WrongLength Verdict = "wrong length"   // a message has more or less than it announces
+	Mixed       Verdict = "mixed messages" // one has the header of another in it
 	Buffered    Verdict = "answers only at the end of input"
 	InFrames    Verdict = results.VerdictInFrames
 	Endless     Verdict = "endless answer" // longer than the largest message that is read
@@ -80,6 +81,8 @@ var advice = map[Verdict]string{
 	Truncated: "the answer was cut: flush before exit; " + adviceNonBlocking,
 	WrongLength: "Content-Length counts the bytes of the message as it is written: count them " +
 		"after encoding it, not its characters and not the bytes of another encoding",
+	Mixed: "two writers of the server mix their messages: lock around header and body; or one " +
+		"was not written to its end",
 	Buffered: "its output is block-buffered, as standard output is on a pipe unless the program " +
 		"says otherwise: flush after each answer (python -u, stdbuf -oL, jq --unbuffered)",
 	InFrames: "MCP sends each message as one line, however long: its clients take frames for " +
