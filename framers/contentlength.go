@@ -60,8 +60,10 @@ type headerReader struct {
 	begun  bool  // a line of it has come
 	bytes  int   // number of bytes of its lines so far
 	lines  int   // number of its lines so far
+	bare   bool  // its length ended with LF alone
 
-	resyncing bool // a header was faulty: look for the next one
+	resyncing   bool  // a header was faulty: look for the next one
+	bareHeaders int64 // see HeaderReader
 }
 
 // header receives a header, and stores the length of the message that follows it.
@@ -137,9 +139,7 @@ func (r *headerReader) take(end int) error {
 	r.begun = true
 	r.bytes += next - in.base
 	r.lines++
-	if n := len(line); n > 0 && line[n-1] == '\r' {
-		line = line[:n-1]
-	}
+	line, hasCR := bytes.CutSuffix(line, []byte{'\r'})
 	if r.set.lenient {
 		line = trim(line)
 	}
@@ -150,9 +150,13 @@ func (r *headerReader) take(end int) error {
 		if err := r.field(line); err != nil {
 			return r.fail(line, next, err)
 		}
+		r.bare = r.bare || !hasCR && r.stated >= 0
 	case r.stated >= 0: // a blank line behind a length
 		if err := r.declare(r.stated, r.start); err != nil {
 			return err
+		}
+		if r.bare || !hasCR {
+			r.bareHeaders++
 		}
 		r.reset()
 	case r.set.lenient && r.lines == 1: // a blank line before the header
@@ -173,7 +177,11 @@ func (r *headerReader) reset() {
 	r.begun = false
 	r.bytes = 0
 	r.lines = 0
+	r.bare = false
 }
+
+// BareHeaders implements [HeaderReader].
+func (r *headerReader) BareHeaders() int64 { return r.bareHeaders }
 
 // field processes one header line. Like common implementations, it drops white space around the
 // name.

@@ -45,6 +45,13 @@ type LengthReader interface {
 	Pending() Pending
 }
 
+// A HeaderReader is a LengthReader of a framing whose lengths stand in lines of a header.
+// BareHeaders returns how many headers had a line that ended with LF alone.
+type HeaderReader interface {
+	LengthReader
+	BareHeaders() int64
+}
+
 // A Pending is what has come of a message. The zero Pending means that nothing has.
 type Pending struct {
 	Length int64 // the stated length of the message in bytes; -1: its header is not complete

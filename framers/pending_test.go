@@ -8,6 +8,28 @@ import (
 	"github.com/pipebench/pipebench/framers"
 )
 
+// Only the lines that make a header count, and each header once.
+func TestHeadersWithLFAloneAreCounted(t *testing.T) {
+	for stream, want := range map[string]int64{
+		"Content-Length: 2\r\n\r\n{}": 0,
+		"Content-Length: 2\n\n{}Content-Length: 2\n\n{}Content-Length: 2\r\n\r\n{}": 2,
+		"Content-Length: 2\n\r\n{}":          1,
+		"Content-Length: 2\r\n\n{}":          1,
+		"debug\nContent-Length: 2\r\n\r\n{}": 0,
+	} {
+		for _, option := range []framers.Option{framers.WithVerbatim(), framers.WithLenient()} {
+			r := framers.ContentLength().NewReader(strings.NewReader(stream), option)
+			var err error
+			for err != io.EOF {
+				_, err = r.ReadMessage()
+			}
+			if got := r.(framers.HeaderReader).BareHeaders(); got != want {
+				t.Errorf("%q: got %d, want %d", stream, got, want)
+			}
+		}
+	}
+}
+
 func TestPendingSaysWhatCameOfAMessage(t *testing.T) {
 	for _, row := range []struct {
 		stream string

@@ -161,11 +161,18 @@ var innerHeader = regexp.MustCompile(`(?i)content-length: *\d+\r?\n`)
 // which escapes the ends of lines in texts.
 func HasHeader(message []byte) bool { return innerHeader.Match(message) }
 
-// strayText says how often a side wrote text between its messages.
+// strayText says how often a side wrote headers that strict readers do not accept, or text between
+// its messages.
 func strayText(s *results.Set, messages []results.Message) string {
 	for _, run := range grouped(messages, func(m results.Message) string { return m.Run }) {
 		for _, dir := range []string{"reply", "request"} {
 			t := traffic(s, run[0].Run, dir)
+			if t.BareHeaders > 0 {
+				const says = "LF alone ends lines in %s %s: readers that look for CR LF wait for " +
+					"ever. End each line of a header with CR LF (\\r\\n)."
+				headers := results.FormatCount(int(t.BareHeaders), "header")
+				return fmt.Sprintf(says, headers, sideText(dir))
+			}
 			if t.Strays == 0 {
 				continue
 			}

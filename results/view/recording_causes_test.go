@@ -230,6 +230,20 @@ func TestTextBetweenMessagesIsNamedFirst(t *testing.T) {
 	}
 }
 
+// Readers that wait for CR LF hang at a header whose lines end with LF alone.
+func TestHeadersWithLFAloneAreNamedFirst(t *testing.T) {
+	set := &results.Set{
+		Messages: []results.Message{{Dir: "request", Method: "hover", ID: []byte("2"), Size: 154}},
+		Targets: []results.Target{lspServer(results.DirectionTraffic{},
+			results.DirectionTraffic{BareHeaders: 3})},
+	}
+	const want = "LF alone ends lines in 3 headers from the server: readers that look for CR LF " +
+		"wait for ever. End each line of a header with CR LF (\\r\\n)."
+	if got := recordingSummary(set, "")[0]; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
 // A recording is sent again by its name and with its command, if both are known.
 func TestWhatSendsARecordingAgainCanBeTyped(t *testing.T) {
 	messages := []results.Message{

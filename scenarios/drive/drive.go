@@ -38,6 +38,7 @@ type Driver struct {
 	starts   int
 	inChunks bool // an earlier process of the server split its answers into chunks
 	isLoud   bool // a record says that the server wrote much to standard error
+	isBare   bool // a record warns of headers with LF alone
 	isStray  bool // a record warns of what is no message on standard output
 	unopened bool // an LSP server gets no document, and no record says so yet
 
@@ -262,6 +263,11 @@ func (d *Driver) warnOfSideEffects(t *results.Target) {
 		d.isStray = true
 		warn(t, "lines on standard output without a message, the first: %q; log to standard error",
 			first)
+	}
+	if s.BareHeaders() > 0 && !d.isBare {
+		d.isBare = true
+		warn(t, "LF alone ends lines of its headers: clients that look for CR LF (\\r\\n) wait for "+
+			"ever")
 	}
 	unasked, ids := s.Strays.Unasked()
 	if unasked > 0 {

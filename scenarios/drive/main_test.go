@@ -218,7 +218,9 @@ var servers = map[string]func(arg string) error{
 					fmt.Printf("Content-Length: %d\r\n\r\n%s", len(note), note)
 				}
 			}
-			if len(e.ID) > 0 {
+			if len(e.ID) > 0 && deaf == "LF" {
+				fmt.Printf("Content-Length: %d\n\n%s", length, answer)
+			} else if len(e.ID) > 0 {
 				fmt.Printf("Content-Length: %d\r\n\r\n%s", length, answer)
 			}
 		}

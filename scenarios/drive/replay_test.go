@@ -197,6 +197,20 @@ func TestAReplayBlamesNoMessageForACountOrForChance(t *testing.T) {
 	}
 }
 
+// A server that drive understands may hang a client that is stricter.
+func TestAReplayWarnsOfHeadersWithLFAlone(t *testing.T) {
+	t.Parallel()
+	const hover = `{"jsonrpc":"2.0","id":2,"method":"hover"}`
+	got := replayed(t, "mislength 0 LF", "lsp", []payload.Message{
+		{Dir: "request", Size: len(hover), Body: []byte(hover)},
+	})
+	const want = "LF alone ends lines of its headers: clients that look for CR LF (\\r\\n) wait " +
+		"for ever"
+	if got.Verdict != string(target.OK) || !slices.Equal(got.Warnings, []string{want}) {
+		t.Errorf("%s: %q", got.Verdict, got.Warnings)
+	}
+}
+
 // The size of a message is not to blame if one of as many bytes in ASCII is taken.
 func TestAReplayTellsCharactersFromSize(t *testing.T) {
 	t.Parallel()

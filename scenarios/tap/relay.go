@@ -123,6 +123,9 @@ func (r *relay) account() results.DirectionTraffic {
 	pending := r.decoder.pending()
 	fed := r.decoder.fed
 	ended := r.decoder.ended
+	if reader, ok := r.decoder.reader.(framers.HeaderReader); ok {
+		a.BareHeaders = reader.BareHeaders()
+	}
 	at := r.decoder.at // of the end, if it has ended
 	a.Strays = r.decoder.strays
 	if r.track.Bodies && !r.track.Redact {

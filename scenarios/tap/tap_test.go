@@ -591,6 +591,19 @@ func TestAMessageThatIsNotWholeIsRecorded(t *testing.T) {
 	}
 }
 
+func TestHeadersWithLFAloneAreRecorded(t *testing.T) {
+	p := start(t, nil, "sh", "-c", `cat`)
+	if _, err := p.in.WriteString("Content-Length: 2\n\n{}"); err != nil {
+		t.Fatal(err)
+	}
+	p.in.Close()
+	p.wait()
+	traffic := p.recording().Targets[0].Evidence.Traffic
+	if traffic.Requests.BareHeaders != 1 || traffic.Replies.BareHeaders != 1 {
+		t.Errorf("recorded %+v", traffic)
+	}
+}
+
 func TestStandardErrorIsTheServersOwn(t *testing.T) {
 	p := start(t, nil, "sh", "-c", `echo oops >&2`)
 	if p.wait(); p.stderr.String() != "oops\n" {

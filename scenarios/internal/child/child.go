@@ -105,6 +105,7 @@ type Conn struct {
 	// pending is nil if nothing has come of the next message.
 	pending atomic.Pointer[framers.Pending]
 
+	bare     atomic.Int64 // headers of the output that had a line that ended with LF alone
 	read     atomic.Int64 // bytes of output up to the end of the last complete message
 	limit    atomic.Int64 // set by SetMaxMessage; 0 before its first call
 	options  Options
@@ -224,6 +225,9 @@ func (c *Conn) Drained() <-chan struct{} { return c.drained }
 
 // Partial returns how many bytes have come of a message that is not complete yet.
 func (c *Conn) Partial() int64 { return c.Out.Bytes() - c.read.Load() }
+
+// BareHeaders returns how many headers of the output had a line that ended with LF alone.
+func (c *Conn) BareHeaders() int64 { return c.bare.Load() }
 
 // SetMaxMessage lowers the limit on the size of a message. The limit also holds for a message that
 // has partly come.

@@ -40,6 +40,9 @@ func (c *Conn) readAll() {
 	for {
 		c.lastChunk = false
 		raw, err := c.reader.ReadMessage()
+		if r, ok := c.reader.(framers.HeaderReader); ok {
+			c.bare.Store(r.BareHeaders())
+		}
 		limit := c.limit.Load()
 		if err == nil && limit > 0 && int64(len(raw)) > limit {
 			err = &framers.TooLargeError{Size: int64(len(raw)), Limit: limit}
