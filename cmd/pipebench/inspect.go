@@ -108,16 +108,24 @@ func nextStep(r *inspect.Report) []string {
 			step = "let each side read while it writes: with a thread for each, or with poll"
 		case d.Kind == inspect.Spins, d.Kind == inspect.Pauses,
 			d.Kind == inspect.Unread && d.PID > 0, d.Kind == inspect.MutualRead && isDriven(r, d):
-			step = fmt.Sprintf("look at its stack: py-spy dump --pid %d (Python), jstack %[1]d "+
-				"(Java), gdb -p %[1]d (C), or kill -QUIT %[1]d (Go; this ends it)", d.PID)
+			step = lookAtStack(d.PID)
 		case d.Kind == inspect.MutualRead:
 			step = recordAndDrive(r, d.PID, command)
+			if p.InFutex > 0 {
+				step += fmt.Sprintf(". Or, while it hangs, with %s in futex (idle, or in a lock), %s",
+					results.FormatCount(p.InFutex, "other thread"), lookAtStack(d.PID))
+			}
 		}
 		if step != "" {
 			return []string{"next: " + step}
 		}
 	}
 	return nil
+}
+
+func lookAtStack(pid int) string {
+	return fmt.Sprintf("look at its stack: py-spy dump --pid %d (Python), jstack %[1]d (Java), "+
+		"gdb -p %[1]d (C), or kill -QUIT %[1]d (Go; this ends it)", pid)
 }
 
 // isDriven reports whether pipebench drive is at the other end of a channel that the diagnosis is

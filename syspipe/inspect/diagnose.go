@@ -72,6 +72,7 @@ func (r *Report) compare(before *Report) (inDoubt bool) {
 	r.Look = r.taken.Sub(before.taken)
 	for i := range r.Processes {
 		p := &r.Processes[i]
+		p.InFutex = min(p.InFutex, before.Proc(p.PID).InFutex)
 		p.Recent = p.Total.since(before.Proc(p.PID).Total)
 		if p.Recent != nil {
 			how, sure := p.spins(r.Look)

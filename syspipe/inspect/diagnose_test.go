@@ -136,6 +136,16 @@ func TestAProcessThatPausesIsNamed(t *testing.T) {
 	}
 }
 
+// A thread that waited in futex at one look alone did so for a moment.
+func TestThreadsThatStayInFutexAreCounted(t *testing.T) {
+	before := Report{Processes: []Proc{{PID: 2, InFutex: 3}, {PID: 3}}}
+	r := Report{Processes: []Proc{{PID: 2, InFutex: 4}, {PID: 3, InFutex: 1}}}
+	r.compare(&before)
+	if r.Proc(2).InFutex != 3 || r.Proc(3).InFutex != 0 {
+		t.Errorf("counted %+v", r.Processes)
+	}
+}
+
 // What a process does after the end of its input explains less than that it stays.
 func TestAProcessThatStaysIsNotToldToPause(t *testing.T) {
 	found := (&Report{

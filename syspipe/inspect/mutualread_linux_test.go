@@ -206,6 +206,21 @@ func TestAServerThatSwallowedARequest(t *testing.T) {
 	}
 }
 
+// While one thread waits for the input, others may hang in a lock.
+func TestThreadsInFutexAreCounted(t *testing.T) {
+	pid := startClient(t, "poll", "")
+	mustFind(t, pid, inspect.MutualRead)
+	for end := time.Now().Add(deadline); ; {
+		report, err := inspect.Process(pid)
+		if err != nil || len(report.Processes) != 2 || time.Now().After(end) {
+			t.Fatalf("found %+v, %v; want two processes, with threads in futex", report, err)
+		}
+		if report.Processes[1].InFutex > 0 {
+			return
+		}
+	}
+}
+
 // A server that wrote a part of its answer waits as one that wrote none.
 func TestAnAnswerMayNotBeWhole(t *testing.T) {
 	script := filepath.Join(t.TempDir(), "half.sh")

@@ -29,7 +29,7 @@ var calls = map[int]string{
 }
 
 // readThreads returns the threads of p that wait in a system call, such as read or poll. Threads
-// that only pause are left out, unless all do. It also sets p.threadCount and p.running.
+// that only pause are left out, unless all do. It also sets p.InFutex, p.threadCount and p.running.
 func readThreads(p *Proc) []Thread {
 	tids, err := procfs.Threads(p.PID)
 	if err != nil {
@@ -46,10 +46,15 @@ func readThreads(p *Proc) []Thread {
 		p.running = p.running || err == nil && (stat.State == 'R' || stat.State == 'D')
 	}
 	waiting := slices.DeleteFunc(slices.Clone(list), Thread.pauses)
-	if len(waiting) > 0 {
-		return waiting
+	if len(waiting) == 0 {
+		return list
 	}
-	return list
+	for _, t := range list {
+		if t.In == "futex" {
+			p.InFutex++
+		}
+	}
+	return waiting
 }
 
 // readThread describes a thread that waits in one of the system calls that [calls] lists. If we may
