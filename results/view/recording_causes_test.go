@@ -165,6 +165,24 @@ func TestAServerThatFailedIsNamedFirst(t *testing.T) {
 	}
 }
 
+// What a server left behind may hold its output open while the client waits.
+func TestAServerThatFailedIsNamedFirstThoughItsOutputStaysOpen(t *testing.T) {
+	set := conversation("1 a")
+	set.Targets[0] = lspServer(results.DirectionTraffic{EndedNS: 9e9}, results.DirectionTraffic{})
+	set.Targets[0].Evidence.Traffic.ElapsedNS = 3e9
+	set.Targets[0].Evidence.Traffic.OutputOpenNS = 6e9
+	for verdict, want := range map[string]string{
+		"signal SIGABRT": "The server ended after 3.00 s, before its input did: signal SIGABRT. " +
+			"Its output stayed open 6.00 s after that: a process that it left behind holds it.",
+		"exit 0": "1 request without an answer: a (id 1). Next: ", // perhaps it left its work to another
+	} {
+		set.Targets[0].Verdict = verdict
+		if got := recordingSummary(set, "")[0]; !strings.HasPrefix(got, want) {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	}
+}
+
 // The server of a client that closes its end should end soon.
 func TestAServerThatStaysIsNamed(t *testing.T) {
 	server := lspServer(results.DirectionTraffic{EndedNS: 2e9}, results.DirectionTraffic{})

@@ -14,7 +14,11 @@ func failed(t results.Target, messages []results.Message) bool {
 	own := selected(messages, func(m results.Message) bool { return m.Run == t.Run })
 	traffic := t.Evidence.Traffic
 	inputEnded := traffic.Requests.EndedNS
-	serverEnded := min(traffic.ElapsedNS, traffic.Replies.EndedNS) // 0: some output was not taken
+	serverEnded := traffic.ElapsedNS
+	leavesOpen := traffic.OutputOpenNS >= longStall && t.Verdict != "exit 0"
+	if !leavesOpen {
+		serverEnded = min(serverEnded, traffic.Replies.EndedNS) // 0: some output was not taken
+	}
 	clientLeft := serverEnded == 0 || inputEnded > 0 && inputEnded <= serverEnded
 	if len(own) == 0 || clientLeft {
 		return false

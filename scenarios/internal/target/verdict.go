@@ -104,7 +104,9 @@ var advice = map[Verdict]string{
 
 // Advice for a server that ended.
 const (
-	adviceExit   = "the server ended itself: its last words on standard error may say why"
+	adviceExit  = "the server ended itself: its last words on standard error may say why"
+	adviceCrash = "the server was killed or crashed: its last words on standard error, or a " +
+		"core dump, may say why"
 	adviceSignal = "the server was killed or crashed: look at its memory at this size, and at " +
 		"limits on it"
 )
@@ -136,6 +138,9 @@ const AdviceOnCharacters = "decode whole messages, not each read (in Node setEnc
 const adviceInPieces = "send the answer as one whole message (in MCP one line; MCP and LSP have " +
 	"no chunks), with the id of its request"
 
+// smallRequest is how many bytes a request may have that fills no memory.
+const smallRequest = 64 << 10
+
 // longLine is how many bytes a line must have to be thought too long for a server.
 const longLine = 512
 
@@ -157,6 +162,8 @@ func (o *Outcome) Advice(command string) string {
 			"; else it, or its tool, may cut texts"
 	case o.Verdict == exitPrefix+"0" && o.accepted < longLine:
 		return adviceExit
+	case o.Verdict.Signal() != "" && o.accepted < smallRequest:
+		return adviceCrash
 	case o.Verdict != Deaf || e == nil:
 		return o.Verdict.Advice()
 	case e.Question != "":

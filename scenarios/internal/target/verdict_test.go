@@ -30,6 +30,11 @@ func TestEachVerdictHasItsAdvice(t *testing.T) {
 	if short.Advice("") != exits || long.Advice("") == exits {
 		t.Errorf("a request of no length is too long: %q", short.Advice(""))
 	}
+	killed := Outcome{Verdict: "signal SIGABRT", accepted: 150}
+	large := Outcome{Verdict: "signal SIGABRT", accepted: 1 << 20}
+	if strings.Contains(killed.Advice(""), "memory") || !strings.Contains(large.Advice(""), "memory") {
+		t.Errorf("of 150 B: %q, of 1 MiB: %q", killed.Advice(""), large.Advice(""))
+	}
 }
 
 func TestTheEditorIsWhole(t *testing.T) {
