@@ -104,10 +104,10 @@ func unansweredText(
 	}
 	text := results.FormatCount(len(open), "request") + " without an answer: " + requestNames(open)
 	first := open[0]
-	untaken := untakenText(s, open, messages)
-	isNamed = isNamed || untaken != ""
+	cause := cmp.Or(untakenText(s, open, messages), nullErrorText(first.Request, messages))
+	isNamed = isNamed || cause != ""
 	if first.Before.Size == 0 && isNamed { // the client sent nothing before it
-		return text + untaken + "."
+		return text + cause + "."
 	}
 	if first.Before.Size == 0 {
 		return text + ". Next: pipebench drive -- " + command +
@@ -123,7 +123,7 @@ func unansweredText(
 	} else {
 		text += "; the largest before it was " + messageName(first.Largest)
 	}
-	cause := cmp.Or(untaken, questionText(first.Request, messages))
+	cause = cmp.Or(cause, questionText(first.Request, messages))
 	if cause == "" && !isNamed {
 		cause = ". An answer was not written, or written and not flushed"
 	}
@@ -153,6 +153,18 @@ func untakenText(s *results.Set, calls []stat.Call, messages []results.Message) 
 		return text
 	}
 	return ""
+}
+
+// nullErrorText says how many errors without an id came after an unanswered request.
+func nullErrorText(request results.Message, messages []results.Message) string {
+	came := selected(messages, func(m results.Message) bool {
+		return m.Error && len(m.ID) == 0 && m.Run == request.Run && m.T >= request.T-request.Stall
+	})
+	if len(came) == 0 {
+		return ""
+	}
+	return ". After it came " + results.FormatCount(len(came), "error") +
+		" with the id null, which may be meant for it"
 }
 
 // questionText names an answered request from the server after an unanswered one.

@@ -385,6 +385,26 @@ func TestWhatMayHaveKeptAnAnswerIsSaidUntilTheCauseIsNamed(t *testing.T) {
 	}
 }
 
+// A server that lost the id of a request answers with the id null.
+func TestAnErrorWithoutAnIDIsNamed(t *testing.T) {
+	const came = ". After it came 1 error with the id null, which may be meant for it. "
+	for _, before := range []string{"7 open", "7"} { // with a request before, and without
+		set := conversation(before, "7", "1 a", "")
+		for i := range set.Messages {
+			set.Messages[i].Body = "{}"
+		}
+		set.Messages[3].Error = true
+		got := strings.Join(recordingSummary(set, ""), " ")
+		if !strings.Contains(got, came) || strings.Contains(got, "not flushed") {
+			t.Errorf("got %q, want %q", got, came)
+		}
+		set.Messages[3].T = 1
+		if got := strings.Join(recordingSummary(set, ""), " "); strings.Contains(got, "null") {
+			t.Errorf("of an error before it: %q", got)
+		}
+	}
+}
+
 // An answer that comes right after a client has left may have waited for the end to be flushed.
 func TestAnAnswerThatCameWhenTheClientHadLeftIsNamed(t *testing.T) {
 	const came = "The answer to a (id 1) came when the client had left"
