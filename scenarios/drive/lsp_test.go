@@ -52,6 +52,15 @@ func TestDocumentsAreOpenedAskedAboutAndClosed(t *testing.T) {
 	}
 }
 
+// A framing that the user names is no sign of MCP.
+func TestALanguageServerIsFoundInTheFramingThatIsNamed(t *testing.T) {
+	o := server("mislength 0")
+	o.Framing = "content-length"
+	if d := open(t, o); d.Protocol() != "lsp" {
+		t.Errorf("found %s", d.Protocol())
+	}
+}
+
 // A language that the server does not know is an answer to a request, as any other refusal is.
 func TestDocumentsOfALanguageThatIsRefused(t *testing.T) {
 	d := open(t, documents("lsp go", "c"))

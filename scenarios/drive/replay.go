@@ -136,7 +136,9 @@ func (d *Driver) Replay(
 ) error {
 	requests, owed, number := split(recording)
 	if len(requests) == 0 {
-		return errors.New("replay: no request in the recording that could be sent again")
+		return errors.New("replay: no request in the recording that could be sent again: drive " +
+			"opens the session itself (initialize), and that worked; to try more, run " +
+			d.options.commandLine(0))
 	}
 	for i := range requests {
 		m := &requests[i]

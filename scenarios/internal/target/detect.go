@@ -160,6 +160,9 @@ func approach(
 	case errors.Is(err, errSpeaksMCP): // we greeted it as an editor: start it again
 		s.Close()
 		return approach(ctx, o, wire, speakMCP)
+	case errors.Is(err, errSpeaksLSP):
+		s.Close()
+		return approach(ctx, o, wire, speakLSP)
 	case errors.Is(err, errGreeting):
 		s.Close()
 		return approach(ctx, o, wire, speakMCPSlowly)

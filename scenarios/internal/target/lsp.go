@@ -36,6 +36,7 @@ func newLSP(o Options, wire framers.Framing) *lsp {
 // Errors for a server that answers "initialize" in another way than a language server.
 var (
 	errSpeaksMCP = errors.New("it is an MCP server")
+	errSpeaksLSP = errors.New("it may be a language server") // greeted as an MCP server
 	errNotLSP    = errors.New("it is no language server")
 )
 
