@@ -128,29 +128,22 @@ func cutText(s *results.Set, messages []results.Message) string {
 		if !hasLengths(s, m.Run) || !isCut(m) {
 			continue
 		}
-		what := fmt.Sprintf("Message %d %s, of %s,", count[d], sideText(m.Dir),
-			stat.FormatBytes(m.Size))
-		if HasHeader([]byte(m.Body)) && len(m.ID) == 0 && m.Method == "" {
-			writer := "server"
-			if m.Dir == "request" {
-				writer = "client"
-			}
-			return fmt.Sprintf("%s is not JSON: the header of another message is in it. Two "+
-				"writers of the %s mix their messages: lock around header and body. Or one was "+
-				"not written to its end.", what, writer)
-		}
 		fault := "is not JSON"
 		if m.Body == "" {
 			fault = "has no method and no id"
 		}
-		why := "count characters instead of bytes"
+		why := "its Content-Length may count characters instead of bytes"
 		switch {
 		case len(m.ID) > 0 || m.Method != "": // it holds a whole object, and more
-			why = "be larger than the message"
+			why = "its Content-Length may be larger than the message"
+		case HasHeader([]byte(m.Body)):
+			why = "the header of another message is in it. Two writers mix their messages: lock " +
+				"around header and body. Or one was not written to its end"
 		case m.Body != "" && utf8.RuneCountInString(m.Body) == len(m.Body):
-			why = "be too small"
+			why = "its Content-Length may be too small"
 		}
-		return fmt.Sprintf("%s %s: its Content-Length may %s.", what, fault, why)
+		return fmt.Sprintf("Message %d %s, of %s, %s: %s.",
+			count[d], sideText(m.Dir), stat.FormatBytes(m.Size), fault, why)
 	}
 	return ""
 }

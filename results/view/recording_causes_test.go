@@ -324,11 +324,11 @@ func TestAMessageOfWrongLengthIsNamedFirst(t *testing.T) {
 				"than the message."},
 		{results.Message{Dir: "reply", Size: 92, Body: "Content-Length: 56\r\n\r\n{"},
 			"Message 1 from the server, of 92 B, is not JSON: the header of another message is " +
-				"in it. Two writers of the server mix their messages: lock around header and " +
-				"body. Or one was not written to its end."},
+				"in it. Two writers mix their messages: lock around header and body. Or one " +
+				"was not written to its end."},
 		{results.Message{Dir: "request", Size: 9, Body: "{\"id\":content-length: 56\r\n\r\n{}"},
 			"Message 2 to the server, of 9 B, is not JSON: the header of another message is in " +
-				"it. Two writers of the client mix"},
+				"it. Two writers mix"},
 		{results.Message{Dir: "request", Size: 11, Body: `{"batch":1}`}, ""},
 		{results.Message{Dir: "request", Size: 8 << 20}, ""}, // too large for its id to be known
 	} {

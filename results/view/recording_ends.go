@@ -15,8 +15,7 @@ func failed(t results.Target, messages []results.Message) bool {
 	traffic := t.Evidence.Traffic
 	inputEnded := traffic.Requests.EndedNS
 	serverEnded := traffic.ElapsedNS
-	leavesOpen := traffic.OutputOpenNS >= longStall && t.Verdict != "exit 0"
-	if !leavesOpen {
+	if traffic.OutputOpenNS < longStall || t.Verdict == "exit 0" {
 		serverEnded = min(serverEnded, traffic.Replies.EndedNS) // 0: some output was not taken
 	}
 	clientLeft := serverEnded == 0 || inputEnded > 0 && inputEnded <= serverEnded

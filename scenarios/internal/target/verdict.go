@@ -104,9 +104,8 @@ var advice = map[Verdict]string{
 
 // Advice for a server that ended.
 const (
-	adviceExit  = "the server ended itself: its last words on standard error may say why"
-	adviceCrash = "the server was killed or crashed: its last words on standard error, or a " +
-		"core dump, may say why"
+	adviceExit   = "the server ended itself: its last words on standard error may say why"
+	adviceCrash  = "the server was killed or crashed: its last words on standard error may say why"
 	adviceSignal = "the server was killed or crashed: look at its memory at this size, and at " +
 		"limits on it"
 )
@@ -138,11 +137,10 @@ const AdviceOnCharacters = "decode whole messages, not each read (in Node setEnc
 const adviceInPieces = "send the answer as one whole message (in MCP one line; MCP and LSP have " +
 	"no chunks), with the id of its request"
 
-// smallRequest is how many bytes a request may have that fills no memory.
-const smallRequest = 64 << 10
-
-// longLine is how many bytes a line must have to be thought too long for a server.
-const longLine = 512
+const (
+	longLine  = 512      // a line of fewer bytes is not too long for any server
+	fillsFrom = 64 << 10 // a request of fewer bytes fills no memory
+)
 
 // Advice says what the outcome usually means and what to look at first. The text may tell the user
 // to run the given command. This command should repeat the request and then wait.
@@ -162,7 +160,7 @@ func (o *Outcome) Advice(command string) string {
 			"; else it, or its tool, may cut texts"
 	case o.Verdict == exitPrefix+"0" && o.accepted < longLine:
 		return adviceExit
-	case o.Verdict.Signal() != "" && o.accepted < smallRequest:
+	case o.Verdict.Signal() != "" && o.accepted < fillsFrom:
 		return adviceCrash
 	case o.Verdict != Deaf || e == nil:
 		return o.Verdict.Advice()
