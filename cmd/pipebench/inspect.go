@@ -112,8 +112,9 @@ func nextStep(r *inspect.Report) []string {
 		case d.Kind == inspect.MutualRead:
 			step = recordAndDrive(r, d.PID, command)
 			if p.InFutex > 0 {
-				step += fmt.Sprintf(". Or, while it hangs, with %s in futex (idle, or in a lock), %s",
-					results.FormatCount(p.InFutex, "other thread"), lookAtStack(d.PID))
+				const says = ". Or, while it hangs, with %s in futex (idle, or in a lock), %s"
+				others := results.FormatCount(p.InFutex, "other thread")
+				step += fmt.Sprintf(says, others, lookAtStack(d.PID))
 			}
 		}
 		if step != "" {

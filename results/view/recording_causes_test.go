@@ -174,7 +174,8 @@ func TestAServerThatFailedIsNamedFirstThoughItsOutputStaysOpen(t *testing.T) {
 	for verdict, want := range map[string]string{
 		"signal SIGABRT": "The server ended after 3.00 s, before its input did: signal SIGABRT. " +
 			"Its output stayed open 6.00 s after that: a process that it left behind holds it.",
-		"exit 0": "1 request without an answer: a (id 1). Next: ", // perhaps it left its work to another
+		// It may have left its work to another process.
+		"exit 0": "1 request without an answer: a (id 1). Next: ",
 	} {
 		set.Targets[0].Verdict = verdict
 		if got := recordingSummary(set, "")[0]; !strings.HasPrefix(got, want) {

@@ -266,8 +266,8 @@ func (d *Driver) warnOfSideEffects(t *results.Target) {
 	}
 	if s.BareHeaders() > 0 && !d.isBare {
 		d.isBare = true
-		warn(t, "LF alone ends lines of its headers: clients that look for CR LF (\\r\\n) wait for "+
-			"ever")
+		warn(t, "LF alone ends lines of its headers: clients that look for CR LF (\\r\\n) wait "+
+			"for ever")
 	}
 	unasked, ids := s.Strays.Unasked()
 	if unasked > 0 {

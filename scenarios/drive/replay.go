@@ -288,9 +288,8 @@ func (r *replay) explain(ctx context.Context, requests []recorded, hasTime bool)
 	}
 	failure := r.t.Evidence.Failure
 	asked := failure != nil && failure.Question != ""
-	verdict := target.Verdict(r.t.Verdict)
-	known := asked || verdict == target.WrongLength || verdict == target.Mixed ||
-		verdict == target.Buffered
+	named := []target.Verdict{target.WrongLength, target.Mixed, target.Buffered}
+	known := asked || slices.Contains(named, target.Verdict(r.t.Verdict))
 	if failed.silent || known {
 		return
 	}

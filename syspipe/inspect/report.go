@@ -45,7 +45,7 @@ type Proc struct {
 	Command string   `json:"command"` // an interpreter is named with its script: "node server.js"
 	Args    []string `json:"-"`       // the program and its arguments, which may hold secrets
 	Threads []Thread `json:"threads"`
-	InFutex int      `json:"in_futex,omitempty"` // other threads that sleep in "futex", as in a lock
+	InFutex int      `json:"in_futex,omitempty"` // other threads in "futex", as in a lock
 	// Stopped says that the process does nothing until it gets SIGCONT.
 	Stopped bool `json:"stopped,omitempty"`
 	// SIGTERM says whether that signal "ends" the process, is "handled" or is "ignored". It is ""

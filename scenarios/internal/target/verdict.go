@@ -158,10 +158,8 @@ func (o *Outcome) Advice(command string) string {
 	case o.Verdict == Truncated && e != nil && e.Probe != probeGone:
 		return "the server lives, and its answer is only a beginning: " + adviceNonBlocking +
 			"; else it, or its tool, may cut texts"
-	case o.Verdict == exitPrefix+"0" && o.accepted < longLine:
-		return adviceExit
-	case o.Verdict.Signal() != "" && o.accepted < fillsFrom:
-		return adviceCrash
+	case o.Verdict.Ended():
+		return o.adviceOnEnd()
 	case o.Verdict != Deaf || e == nil:
 		return o.Verdict.Advice()
 	case e.Question != "":
@@ -169,6 +167,17 @@ func (o *Outcome) Advice(command string) string {
 			command)
 	}
 	return AdviceToInspect(readingText(e), command)
+}
+
+// adviceOnEnd is for a server that ended.
+func (o *Outcome) adviceOnEnd() string {
+	switch {
+	case o.Verdict == exitPrefix+"0" && o.accepted < longLine:
+		return adviceExit
+	case o.Verdict.Signal() != "" && o.accepted < fillsFrom:
+		return adviceCrash
+	}
+	return o.Verdict.Advice()
 }
 
 // AdviceToInspect says how to look at a server that did something, such as stop reading, and lives.

@@ -32,7 +32,8 @@ func TestEachVerdictHasItsAdvice(t *testing.T) {
 	}
 	killed := Outcome{Verdict: "signal SIGABRT", accepted: 150}
 	large := Outcome{Verdict: "signal SIGABRT", accepted: 1 << 20}
-	if strings.Contains(killed.Advice(""), "memory") || !strings.Contains(large.Advice(""), "memory") {
+	if strings.Contains(killed.Advice(""), "memory") ||
+		!strings.Contains(large.Advice(""), "memory") {
 		t.Errorf("of 150 B: %q, of 1 MiB: %q", killed.Advice(""), large.Advice(""))
 	}
 }
