@@ -101,7 +101,7 @@ func (m *mcp) initialize(g greeting, reply child.Message) error {
 	case hello.ProtocolVersion != "":
 	case hello.Capabilities == nil && hello.ServerInfo == nil:
 		return fmt.Errorf("initialize: the answer names no protocolVersion: %w", errNotMCP)
-	case g.Framing().String() == framers.ContentLength().String():
+	case g.Framing.String() == framers.ContentLength().String():
 		return fmt.Errorf("initialize: the answer names no protocolVersion: %w", errSpeaksLSP)
 	default:
 		return errors.New("initialize: the answer names no protocolVersion")
