@@ -277,7 +277,7 @@ func TestTheLimitIsSearchedAtTheFirstFailure(t *testing.T) {
 		}
 	}
 	if last := set.Targets[1]; !slices.Contains(last.Warnings,
-		"sizes above 65,536 B were not measured") {
+		"sizes above 65,536 B were not timed") {
 		t.Errorf("warnings %q", last.Warnings)
 	}
 	if got := strings.Join(order, ", "); got != "16 KiB ok, 64 KiB exit 0, limit 32768" {

@@ -60,7 +60,7 @@ func (d *Driver) sweep(
 		if !t.Served() {
 			d.tryWithSmall(whole, t)
 			if i < len(sizes)-1 {
-				warn(t, "sizes above %s were not measured", stat.FormatBytes(t.Size))
+				warn(t, "sizes above %s were not timed", stat.FormatBytes(t.Size))
 			}
 		}
 		sweep.Targets = append(sweep.Targets, *t)
