@@ -7,10 +7,12 @@ import (
 	"os"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/pipebench/pipebench/results"
 	"github.com/pipebench/pipebench/scenarios/internal/child"
 	"github.com/pipebench/pipebench/scenarios/internal/jsonrpc"
+	"github.com/pipebench/pipebench/scenarios/internal/target"
 	mcpstdio "github.com/pipebench/pipebench/scenarios/mcp"
 )
 
@@ -20,10 +22,46 @@ const mcpJob = "CHECK_TEST_MCP"
 func init() {
 	if wrong := os.Getenv(mcpJob); wrong != "" {
 		lines := bufio.NewScanner(os.Stdin)
+		lines.Buffer(nil, 2<<20)
 		for lines.Scan() {
+			isLarge := len(lines.Bytes()) > 64<<10
+			isJoined := beginsARead(lines.Bytes())
+			if wrong == "joins" && isJoined {
+				lines.Scan()
+			}
+			if wrong == "joins" && (isJoined || isLarge) {
+				fmt.Println(`{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"no"}}`)
+				continue
+			}
 			answerWrongly(wrong, lines.Bytes())
 		}
 		os.Exit(0)
+	}
+}
+
+// beginsARead reports whether a server that takes each read for one message gets this line together
+// with the next one.
+func beginsARead(line []byte) bool {
+	e := jsonrpc.Scan(line)
+	return string(e.Method) == "notifications/initialized" || string(e.ID) == "10"
+}
+
+// A server that takes each read for one message is told so, and only of what it can be told.
+func TestAServerThatTakesEachReadForAMessage(t *testing.T) {
+	t.Parallel()
+	o := serverOptions(t, "")
+	o.Env = append(os.Environ(), mcpJob+"=joins")
+	o.Only = []string{"large-request", "pipelined"}
+	o.patience = 200 * time.Millisecond // each failure is waited for
+	found := serverChecks(t, o)
+	for name, says := range map[string]string{
+		"large-request": "a request of 65,536 B is answered; after one of 65,537 B: unanswered",
+		"pipelined":     "30 of 32 requests sent at once were answered, each by its id",
+	} {
+		f := found[name]
+		if f.Found != says || f.Advice != target.AdviceOneRead {
+			t.Errorf("%s: %q, advises %q", name, f.Found, f.Advice)
+		}
 	}
 }
 

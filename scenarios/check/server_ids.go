@@ -261,6 +261,9 @@ func asksAtOnce(ctx context.Context, c *serverCase) error {
 	if counts[0] > 0 {
 		answered--
 	}
+	if counts[0] > 0 {
+		c.Advice = target.AdviceReads
+	}
 	c.seen.Answered = new(int64(len(answers)))
 	switch {
 	case again > 0:

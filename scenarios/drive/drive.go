@@ -42,6 +42,8 @@ type Driver struct {
 	isStray  bool // a record warns of what is no message on standard output
 	unopened bool // an LSP server gets no document, and no record says so yet
 
+	saysOneRead bool // a record says that the server takes each read for one message
+
 	tooLongAt int           // the size at which escapes of characters may be too long; 0 for none
 	demanded  map[int]int64 // how many round trips a sweep must make at least, by size
 	// failedStarts counts failed restarts of the server that no record mentions yet.
@@ -244,6 +246,10 @@ func (d *Driver) record() results.Target {
 			"pipebench tap --bodies, and replay it with drive --messages", o.commandLine(0))
 	}
 	d.unopened = false
+	if d.protocol.OneRead.Load() && !d.saysOneRead {
+		d.saysOneRead = true
+		warn(&t, "the server %s", target.AdviceOneRead)
+	}
 	return t
 }
 

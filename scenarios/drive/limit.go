@@ -250,27 +250,27 @@ func (s *search) verify(ctx context.Context) error {
 	return nil
 }
 
-// warnOfReads warns of a limit that may follow from how the server reads. One read takes 64 KiB
-// from a full pipe. A server that fails above that, without last words, may take each read for a
-// message. One that fails above several times as much may check the length after each read.
-func warnOfReads(t *results.Target) {
-	const (
-		oneRead = 64 << 10
-		framing = 64 // bytes of a message's framing, at most
-	)
+// oneRead is how many bytes one read takes from a full pipe.
+const oneRead = 64 << 10
+
+// warnOfReads warns of a limit that may follow from how the server reads: a server that fails above
+// one read, without last words, may take each read for a message.
+func (s *search) warnOfReads(t *results.Target) {
+	if s.driver.protocol.OneRead.Load() { // a record says so
+		if *t.RequestLimit == oneRead {
+			warn(t, "a request of 65,536 B works only if nothing comes after it at once: its "+
+				"newline is one byte more than a read takes")
+		}
+		return
+	}
+	const framing = 64 // bytes of a message's framing, at most
 	v := target.Verdict(t.Verdict)
-	limit := *t.RequestLimit + framing
-	n := limit / oneRead
-	isNear := limit%oneRead <= 2*framing
+	past := *t.RequestLimit + framing - oneRead
 	endsSilently := v.Ended() && len(t.Evidence.Failure.StderrTail) == 0
-	switch {
-	case n == 1 && isNear && (v == target.Unanswered || endsSilently):
+	if past >= 0 && past <= 2*framing && (v == target.Unanswered || endsSilently) {
 		warn(t, "65,536 B is no limit of a pipe: one read takes so much from a full one. The "+
 			"server may take each read for a whole message, or keep no more than 64 KiB of one: "+
 			"pipebench check --server --only trickle can tell")
-	case n > 1 && isNear && (v == target.Unanswered || v.Ended()):
-		warn(t, "%s is %d times what one read takes from a full pipe: a limit of the server may "+
-			"lie below; try --capacity 4096", stat.FormatBytes(n*oneRead), n)
 	}
 }
 
@@ -293,6 +293,17 @@ func (s *search) again(work float64) string {
 	return s.driver.options.commandLine(s.Most, "--find-limit", "--max-time", needed)
 }
 
+// failure returns how the smallest size failed that did. If an answer was only late there, and is
+// cut at twice the size, its last byte waited for room: then it returns the cut one.
+func (s *search) failure() target.Outcome {
+	failed := s.tried[s.High]
+	twice := s.tried[2*s.Low]
+	if failed.Verdict == target.Late && twice.Verdict == target.Truncated {
+		return twice
+	}
+	return failed
+}
+
 func (s *search) record() results.Target {
 	t := s.driver.record()
 	e := &results.LimitEvidence{Side: s.side, FailedAt: s.High, Flaky: s.flaky}
@@ -300,6 +311,7 @@ func (s *search) record() results.Target {
 	small := s.make(0).Kind == target.Transport && s.driver.protocol.HasTools()
 	t.Evidence.Server.SmallReplies = t.Evidence.Server.SmallReplies || small
 	largest := int64(s.tried[s.Low].Size)
+	failed := s.failure()
 	if s.side == requestSide && s.driver.unswept != "" {
 		warn(&t, "%s nothing but the limit was measured: the time was too short for more",
 			s.driver.unswept)
@@ -326,9 +338,9 @@ func (s *search) record() results.Target {
 	if s.call != "" {
 		e.Call = s.call
 		e.Asked = s.Low
-		s.driver.setFailure(&t, s.tried[s.High], 0, "--find-limit")
+		s.driver.setFailure(&t, failed, 0, "--find-limit")
 	} else {
-		s.driver.setFailure(&t, s.tried[s.High], s.High)
+		s.driver.setFailure(&t, failed, s.High)
 		payload := len(s.make(s.Low).Payload())
 		t.Evidence.Size = &results.SizeEvidence{PayloadBytes: payload}
 		e.FailedAt += int(largest) - s.Low // a reply may be larger than its request
@@ -346,7 +358,7 @@ func (s *search) record() results.Target {
 		warn(&t, "the search was cut short: to find the exact limit, run %s", s.again(2))
 	}
 	if s.side == requestSide && s.driver.options.Capacity == 0 {
-		warnOfReads(&t)
+		s.warnOfReads(&t)
 	}
 	if s.flaky {
 		warn(&t, "tried again, it broke elsewhere or not at all: more than the size is to blame")

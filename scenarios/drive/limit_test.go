@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -63,7 +64,7 @@ func TestALimitAtOneReadIsNotThePipes(t *testing.T) {
 	for job, says := range map[string]string{
 		"swallow 65536":   one,
 		"die 65530":       one,
-		"swallow 131072":  "131,072 B is 2 times what one read takes",
+		"swallow 131072":  "", // another limit
 		"swallow 32768":   "", // another limit
 		"mcp error@65536": "", // it says that it refuses
 		"mcp limit@65536": "", // it says why it ends
@@ -83,6 +84,76 @@ func TestALimitAtOneReadIsNotThePipes(t *testing.T) {
 				t.Errorf("%+v: %q", limitOf(limits[0]), said)
 			}
 		})
+	}
+}
+
+// A server that takes each read for one message answers a request that is sent apart from the end of
+// the handshake.
+func TestAServerThatTakesEachReadForAMessageIsNamed(t *testing.T) {
+	t.Parallel()
+	for _, job := range []string{"joins", "joins " + t.TempDir() + "/started"} {
+		t.Run(job, func(t *testing.T) {
+			t.Parallel()
+			o := server(job)
+			o.Patience = 2e8 // each failure is waited for
+			limits, err := begin(t, o).FindLimits(t.Context(), 128<<10, discard)
+			if err != nil {
+				t.Fatal(err)
+			}
+			l := limitOf(limits[0])
+			if l.bytes != 64<<10 || l.above != target.Unanswered || l.flaky {
+				t.Errorf("found %+v", l)
+			}
+			said := strings.Join(limits[0].Warnings, " ")
+			const want = "takes what one read returns for one message: split its input at newlines"
+			if strings.Count(said, want) != 1 || strings.Contains(said, "trickle") {
+				t.Errorf("warns %q", said)
+			}
+			advice := limits[0].Evidence.Advice
+			if strings.Contains(advice, "send the answer") || !strings.Contains(advice, "could not read") {
+				t.Errorf("advises %q", advice)
+			}
+		})
+	}
+}
+
+// losingServer has a non-blocking output, and keeps what a write refuses as far as it fits into a
+// buffer: the first byte too many comes with the next answer, and much more is lost.
+const losingServer = `
+import json, os, sys
+os.set_blocking(1, False)
+rest = b""
+for line in sys.stdin.buffer:
+    m = json.loads(line)
+    answer = {"jsonrpc": "2.0", "id": m["id"], "error": {"code": -32601, "message": "no"}}
+    if m["method"] == "pipebench/unknown":
+        answer = {"jsonrpc": "2.0", "id": m["id"], "result": {"line": line.decode()}}
+    data = rest + json.dumps(answer).encode() + b"\n"
+    rest = data[os.write(1, data):]
+    if len(rest) > 8192:
+        rest = b""
+        os.set_blocking(1, True)
+        os.write(1, b"\n")
+        os.set_blocking(1, False)
+`
+
+func TestANonBlockingOutputIsNamedThoughOneByteIsOnlyLate(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("only Linux tells that another process does not block")
+	}
+	t.Parallel()
+	o := drive.Options{Command: python(t, losingServer), Patience: 2e8} // each failure is waited for
+	limits, err := begin(t, o).FindLimits(t.Context(), 256<<10, discard)
+	if err != nil {
+		t.Fatal(err)
+	}
+	l := limitOf(limits[0])
+	if l.above != target.Truncated || l.bytes < 60_000 || l.bytes >= 64<<10 {
+		t.Errorf("found %+v, twice as much %s", l, limits[0].Evidence.Limit.AtTwice)
+	}
+	const want = "its standard output is non-blocking (O_NONBLOCK): a large write takes a part"
+	if advice := limits[0].Evidence.Advice; !strings.HasPrefix(advice, want) {
+		t.Errorf("advises %q", advice)
 	}
 }
 

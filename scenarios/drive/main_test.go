@@ -333,6 +333,17 @@ var servers = map[string]func(arg string) error{
 			}
 		})
 	},
+	"joins": serveJoined,
+	"listless": func(string) error { // refuses to list its tools
+		return each(func(line string) {
+			switch e := jsonrpc.Scan([]byte(line)); {
+			case string(e.Method) == "initialize":
+				fmt.Print(selectively(line))
+			case len(e.ID) > 0:
+				fmt.Println(refusal(line))
+			}
+		})
+	},
 	// refuses every request, and flushes no more from the first that has the text on
 	"unflushed": func(text string) error {
 		out := bufio.NewWriter(os.Stdout)
@@ -508,6 +519,39 @@ func serveMCP(arg string) error {
 		}
 	}
 	return serve(o)
+}
+
+// serveJoined takes what one read returns for one message: it refuses a line that comes with the
+// end of the handshake, and a line of more than 64 KiB as two. If later is set, the first process,
+// which makes that folder, gets the end of the handshake alone.
+func serveJoined(later string) error {
+	lines, in := io.Pipe()
+	s, err := mcpstdio.Start(context.Background(), lines, os.Stdout,
+		mcpstdio.Options{Tools: mcpstdio.Samples(), Stderr: os.Stderr})
+	if err != nil {
+		return err
+	}
+	joins := later == "" || os.Mkdir(later, 0o700) != nil
+	const refused = `{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"no"}}`
+	held := ""
+	err = each(func(line string) {
+		switch {
+		case held != "":
+			fmt.Println(refused)
+			fmt.Fprintln(in, held) // so that our server knows that the handshake is over
+			held = ""
+		case joins && strings.Contains(line, "notifications/initialized"):
+			held = line
+		case len(line) > 64<<10:
+			fmt.Println(refused + "\n" + refused)
+		case strings.Contains(line, "server/discover"):
+			fmt.Println(refusal(line))
+		default:
+			fmt.Fprintln(in, line)
+		}
+	})
+	in.Close()
+	return errors.Join(err, s.Wait())
 }
 
 func serve(o mcpstdio.Options) error {

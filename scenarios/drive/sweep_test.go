@@ -29,6 +29,9 @@ func TestOpenFindsOutWhatAServerSpeaks(t *testing.T) {
 		{"rows", "mcp 2025-11-25", "method pipebench/unknown, which is to be refused; " +
 			"large replies are not tried: --tool echo_note may echo, --reply-tool report may " +
 			"make some"},
+		{"joins", "mcp 2025-11-25", "tool echo, answers checked byte by byte"},
+		{"listless", "mcp 2025-11-25", "method pipebench/unknown, which is to be refused; " +
+			"large replies are not tried: tools/list failed: the server refuses: no (code -32601)"},
 		{"tardy", "mcp 2025-11-25", "tool echo, answers checked byte by byte"},
 		{"hesitant cat", "lines", "lines, answers checked byte by byte"},
 		{"hesitant upper", "lines (answers with others)", "lines"},

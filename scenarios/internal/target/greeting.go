@@ -33,6 +33,7 @@ const (
 	discoverID = "1"
 	helloID    = "2"
 	listID     = "3"
+	againID    = "4"
 )
 
 // slowStarts is the factor by which the time limit grows for a server that is still at work.

@@ -72,6 +72,10 @@ func (m *mcp) enter(g greeting, o opening) error {
 			return err
 		}
 	}
+	if m.known && m.OneRead.Load() { // so that no request comes together with the notification
+		_, err := m.listTools(g)
+		return err
+	}
 	if m.known {
 		return nil
 	}
@@ -151,10 +155,31 @@ func (m *mcp) hintAt(tools []tool) {
 	}
 }
 
+// listTools asks for the list of tools. If an error without an id comes, the server may have taken
+// the notification before it and this request for one message: listTools asks again.
+func (m *mcp) listTools(g greeting) (child.Message, error) {
+	params := "{" + strings.TrimSuffix(m.meta, ",") + "}"
+	reply, err := g.call(listID, listMethod, params)
+	if err != nil || !isRefusal(reply.Envelope) {
+		return reply, err
+	}
+	reply, err = g.call(againID, listMethod, params)
+	if err != nil {
+		return reply, err
+	}
+	switch string(reply.Envelope.ID) {
+	case listID: // the error was about the notification alone: drop the second list
+		_, err = g.answerTo(listMethod)
+	case againID:
+		m.OneRead.Store(true)
+	}
+	return reply, err
+}
+
 // chooseTools chooses the tools to call: the tools that the user named, or else a tool named "echo"
 // and a tool that only makes bytes. Other tools might do anything.
 func (m *mcp) chooseTools(g greeting) error {
-	reply, err := g.call(listID, listMethod, "{"+strings.TrimSuffix(m.meta, ",")+"}")
+	reply, err := m.listTools(g)
 	if errors.Is(err, child.ErrSilent) {
 		return fmt.Errorf("%w; %w", errFellSilent, err)
 	}
@@ -164,11 +189,14 @@ func (m *mcp) chooseTools(g greeting) error {
 	var list struct{ Tools []tool }
 	err = decode(reply, &list)
 	_, refuses := errors.AsType[*jsonrpc.Error](err)
-	if err != nil && !refuses { // a server without tools may refuse
+	demanded := m.tool.Name != "" || m.exercises == RequestTool
+	if err != nil && (demanded || !refuses) { // a server without tools may refuse
 		return fmt.Errorf("tools/list: %w", err)
 	}
+	if err != nil {
+		m.Hints = append(m.Hints, fmt.Sprintf("tools/list failed: %v", err))
+	}
 	m.known = true
-	demanded := m.tool.Name != "" || m.exercises == RequestTool
 	if m.tool.Name == "" && m.exercises != RequestUnknown {
 		m.tool.Name = "echo"
 	}

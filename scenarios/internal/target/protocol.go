@@ -7,6 +7,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"sync/atomic"
 
 	"github.com/pipebench/pipebench/framers"
 	"github.com/pipebench/pipebench/scenarios/internal/jsonrpc"
@@ -25,6 +26,8 @@ type Protocol struct {
 	Call      string   // the tool of Demand and its argument for n, such as "report rows"
 	Hints     []string // flags with tools that might make large replies
 	ToolFails bool     // the tool did not answer a first, small request
+	// OneRead says that the server refused two messages that came together, and answers one alone.
+	OneRead atomic.Bool
 	// Paces holds, by Kind, how long the first requests took.
 	Paces [2]Pace
 

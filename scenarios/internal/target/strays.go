@@ -9,6 +9,7 @@ import (
 
 	"github.com/pipebench/pipebench/results"
 	"github.com/pipebench/pipebench/results/view"
+	"github.com/pipebench/pipebench/scenarios/internal/child"
 	"github.com/pipebench/pipebench/scenarios/internal/jsonrpc"
 )
 
@@ -50,6 +51,7 @@ type arrivals struct {
 	foreign bool // the first is no JSON-RPC
 	cut     int  // bytes of the last that is only the beginning of a JSON object; 0 if none is
 	mixed   bool // one has the header of another message in it
+	refused bool // one is an error without an id
 }
 
 // strayText is how many characters of a message are kept.
@@ -103,14 +105,19 @@ func (s *Strays) hasHalf(id []byte) bool {
 	return id != nil && bytes.Equal(s.halfID, id)
 }
 
+// isRefusal reports whether a message is an error without an id: the server could not read what it
+// got.
+func isRefusal(e jsonrpc.Envelope) bool { return e.Kind() == jsonrpc.Failure && len(e.ID) == 0 }
+
 // addMessage counts a JSON-RPC message that is not the awaited answer, but may be another answer.
-func (s *Strays) addMessage(msg []byte, answers bool) {
+func (s *Strays) addMessage(m child.Message) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if answers {
+	if m.Envelope.Kind().Answers() {
 		s.untaken.first = ""
 	}
-	s.untaken.add(msg, false /* foreign */)
+	s.untaken.add(m.Raw, false /* foreign */)
+	s.untaken.refused = s.untaken.refused || isRefusal(m.Envelope)
 }
 
 // takeArrivals returns what came since the last call of takeArrivals.

@@ -3,15 +3,20 @@ package target
 import (
 	"strings"
 	"testing"
+
+	"github.com/pipebench/pipebench/scenarios/internal/child"
+	"github.com/pipebench/pipebench/scenarios/internal/jsonrpc"
 )
 
 // An answer with another id says more than what came before it.
 func TestAnAnswerIsNamedBeforeOtherMessages(t *testing.T) {
 	var s Strays
-	s.addMessage([]byte("note"), false)
-	s.addMessage([]byte("answer"), true)
-	s.addMessage([]byte("note"), false)
-	if got := s.takeArrivals().String(); got != "3 other messages: answer" {
+	for _, text := range []string{
+		`{"method":"note"}`, `{"id":7,"result":{}}`, `{"method":"note"}`,
+	} {
+		s.addMessage(child.Message{Raw: []byte(text), Envelope: jsonrpc.Scan([]byte(text))})
+	}
+	if got := s.takeArrivals().String(); got != `3 other messages: {"id":7,"result":{}}` {
 		t.Errorf("got %q", got)
 	}
 }

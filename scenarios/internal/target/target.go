@@ -269,7 +269,7 @@ func (s *Server) divert(m child.Message) bool {
 	if p != nil && p.JSONRPC {
 		switch m.Envelope.Kind() {
 		case jsonrpc.Notification:
-			s.Strays.addMessage(m.Raw, false /* answers */)
+			s.Strays.addMessage(m)
 			return true
 		case jsonrpc.None:
 			s.Strays.addLine(m.Raw)

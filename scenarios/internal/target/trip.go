@@ -36,6 +36,8 @@ type Outcome struct {
 	offset   *int64          // of the first wrong byte of the payload; nil if none is wrong
 	accepted int64           // bytes of the request that the pipe took, framing included
 	sent     int64           // bytes of all that the pipe had taken by then
+
+	nonBlocking bool // the server's standard output is known to be non-blocking
 }
 
 // Lives reports whether the server can be asked again.
@@ -78,15 +80,26 @@ func (s *Server) Trip(ctx context.Context, r *Request, i int64) (Outcome, error)
 	if ctx.Err() != nil {
 		return Outcome{}, context.Cause(ctx)
 	}
+	if out.Verdict != OK {
+		s.Explain(ctx, before, &out)
+		if r.AtEnd {
+			s.explainAtEnd(&out)
+		}
+	}
+	isFirst := s.served == 0 && len(r.Lead) == 0
+	if out.Verdict == Unanswered && out.arrivals.refused && isFirst {
+		// It may have come together with the end of the handshake: send it alone.
+		s.Receive(nil)
+		again := s.exchange(ctx, r, i, limit)
+		if again.Verdict == OK {
+			s.Protocol().OneRead.Store(true)
+			out = again
+		}
+	}
 	if out.Verdict == OK {
 		s.served++
 		if r.Size() >= s.Paces[r.Kind].Size {
 			s.Paces[r.Kind] = Pace{Size: r.Size(), Took: out.Took}
-		}
-	} else {
-		s.Explain(ctx, before, &out)
-		if r.AtEnd {
-			s.explainAtEnd(&out)
 		}
 	}
 	if r.Release != nil && out.Lives() {
@@ -202,7 +215,7 @@ func (s *Server) expect(r *Request, began time.Time) <-chan Outcome {
 				(*before)(m)
 			} else {
 				s.Strays.AddUnasked(m.Envelope.ID)
-				s.Strays.addMessage(m.Raw, true /* answers */)
+				s.Strays.addMessage(m)
 			}
 			return
 		}

@@ -125,9 +125,11 @@ func (v Verdict) Advice() string {
 }
 
 // adviceNonBlocking is for a server that may have lost a part of its answer.
-const adviceNonBlocking = "if its standard output is non-blocking (O_NONBLOCK), a large write " +
-	"takes a part and refuses the rest with EAGAIN: wait for room and write the rest, or make " +
-	"it blocking (in Python os.set_blocking(1, True))"
+const adviceNonBlocking = "if its standard output is non-blocking (O_NONBLOCK), " + nonBlocking
+
+// nonBlocking says what a non-blocking output does, and what to do about it.
+const nonBlocking = "a large write takes a part and refuses the rest with EAGAIN: wait for room " +
+	"and write the rest, or make it blocking (in Python os.set_blocking(1, True))"
 
 // AdviceOnCharacters is for a server that answers only without characters of several bytes.
 const AdviceOnCharacters = "decode whole messages, not each read (in Node setEncoding, in " +
@@ -136,6 +138,30 @@ const AdviceOnCharacters = "decode whole messages, not each read (in Node setEnc
 // adviceInPieces is for a request that got other messages in place of an answer.
 const adviceInPieces = "send the answer as one whole message (in MCP one line; MCP and LSP have " +
 	"no chunks), with the id of its request"
+
+// AdviceOneRead is for a server that refuses two messages in one read, and answers each alone.
+const AdviceOneRead = "takes what one read returns for one message: split its input at newlines"
+
+// AdviceReads is for a server that may be such a one.
+const AdviceReads = "does it take each read for one message? a notification and the next request " +
+	"may come in one read, and in Node a 'data' event is not a message: use readline"
+
+// advice is about messages that came in place of an answer.
+func (a arrivals) advice() string {
+	if a.refused {
+		return "it could not read the request: " + AdviceReads
+	}
+	return adviceInPieces
+}
+
+// adviceOnBeginning is for a server that lives, and wrote only the beginning of its answer.
+func (o *Outcome) adviceOnBeginning() string {
+	if o.nonBlocking {
+		return "its standard output is non-blocking (O_NONBLOCK): " + nonBlocking
+	}
+	return "the server lives, and its answer is only a beginning: " + adviceNonBlocking +
+		"; else it, or its tool, may cut texts"
+}
 
 const (
 	longLine  = 512      // a line of fewer bytes is not too long for any server
@@ -148,7 +174,7 @@ func (o *Outcome) Advice(command string) string {
 	e := o.Evidence
 	switch {
 	case o.Verdict == Unanswered && o.arrivals.n > 0:
-		return o.Why + "; " + adviceInPieces
+		return o.Why + "; " + o.arrivals.advice()
 	case o.Verdict == Unanswered || o.Verdict == ErrorReply || o.Verdict == Corrupt:
 		return o.Why + "; " + o.Verdict.Advice()
 	case o.Verdict == Truncated && o.pending.Length > 0:
@@ -156,8 +182,7 @@ func (o *Outcome) Advice(command string) string {
 	case o.Verdict == Truncated && e != nil && e.Offset != nil:
 		return o.Why + "; the server, or its tool, may cut texts"
 	case o.Verdict == Truncated && e != nil && e.Probe != probeGone:
-		return "the server lives, and its answer is only a beginning: " + adviceNonBlocking +
-			"; else it, or its tool, may cut texts"
+		return o.adviceOnBeginning()
 	case o.Verdict.Ended():
 		return o.adviceOnEnd()
 	case o.Verdict != Deaf || e == nil:
@@ -234,8 +259,7 @@ func (e *HandshakeError) Failed() bool { return e.Verdict == WrongLength || e.Ve
 // Advice says what to look at first. The texts of [Verdict.Advice] mostly do not fit a handshake.
 func (e *HandshakeError) Advice() string {
 	if e.fellSilent {
-		return "does it take each read for one message? a notification and the next request may " +
-			"come in one read, and in Node a 'data' event is not a message: use readline"
+		return AdviceReads
 	}
 	switch e.Verdict {
 	case Corrupt:
