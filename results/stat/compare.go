@@ -426,12 +426,12 @@ func (c *Comparison) note(before, after Dataset) {
 		c.Doubt = fmt.Sprintf("%s failed in %s", someOf(failed), after.Name)
 	case len(c.OnlyOld) > 0:
 		c.Doubt = fmt.Sprintf("not judged, because in %s alone: %s", c.Old,
-			lacking(c.OnlyOld, c.New))
+			lacking(c.OnlyOld, after))
 	case len(before.Failed) > 0:
 		c.Doubt = fmt.Sprintf("%s failed in %s", someOf(before.Failed), before.Name)
 	}
 	if len(c.OnlyNew) > 0 {
-		c.addNote("in new alone: %s", lacking(c.OnlyNew, c.Old))
+		c.addNote("in new alone: %s", lacking(c.OnlyNew, before))
 	}
 	if len(c.Changes) > 0 && after.Set != nil && len(after.Set.Targets) > 0 {
 		c.addNote("the time per message: pipebench compare --drive OLD-COMMAND NEW-COMMAND")
@@ -441,13 +441,25 @@ func (c *Comparison) note(before, after Dataset) {
 	}
 }
 
-// lacking names what a side lacks. For files of drive it says what may have kept drive from it.
-func lacking(names []string, side string) string {
+// lacking names what a side lacks. For the files of drive about one server, it says why.
+func lacking(names []string, side Dataset) string {
 	text := someOf(names)
-	if strings.HasPrefix(names[0], "Drive/") {
-		text += fmt.Sprintf(" (not tried in %s: by a failure, other flags, or --max-time)", side)
+	_, figure, isDrive := strings.Cut(names[0], "Drive/")
+	if side.Set == nil || !isDrive || strings.HasPrefix(figure, "of=") {
+		return text
 	}
-	return text
+	why := "by other flags, or --max-time"
+	for _, t := range side.Set.Targets {
+		switch {
+		case t.Verdict == results.VerdictNotTried:
+			why = t.Evidence.Why
+		case t.Evidence.Limit != nil && t.Evidence.Limit.CutShort:
+			why = "its search was cut short"
+		case t.Size > 0 && !t.Served():
+			why = FormatBytes(t.Size) + " failed"
+		}
+	}
+	return fmt.Sprintf("%s (not tried in %s: %s)", text, side.Name, why)
 }
 
 // someOf names at most three of the names, and counts the others.

@@ -19,6 +19,10 @@ const (
 	unitLimit   = "bytes"
 
 	noLimit = 1 << 50 // value of limitMetric if no limit was found
+
+	// searched is the largest size that drive tries on its own. If it works, there is no limit, as
+	// for a search that went so far.
+	searched = 64 << 20
 )
 
 // IsBehaviour reports whether the metric says how a server or program behaves: by a verdict or a
@@ -111,6 +115,13 @@ func (l *seriesList) addTarget(name string, t results.Target) {
 	}
 	if t.Size == 0 || t.RequestLimit != nil || t.ReplyLimit != nil {
 		return
+	}
+	if t.Size >= searched && t.Served() && t.Evidence.Load == nil {
+		l.set(name+"/requests", limitMetric, noLimit)
+		size := t.Evidence.Size
+		if t.Protocol == "mcp" && size != nil && size.ReplyBytes > searched/2 { // of a tool
+			l.set(name+"/replies", limitMetric, noLimit)
+		}
 	}
 	name += fmt.Sprintf("/size=%d", t.Size)
 	if load := t.Evidence.Load; load != nil {

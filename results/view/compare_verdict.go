@@ -21,7 +21,11 @@ func comparisonVerdict(c *stat.Comparison) (tone Tone, text string) {
 	for _, ch := range c.Changes {
 		t.add(ch)
 	}
-	for _, reason := range []string{c.Doubt, c.Different} {
+	first, last := c.Doubt, ""
+	if len(t.worse) > 0 && !c.NewFails {
+		first, last = last, first
+	}
+	for _, reason := range []string{first, c.Different} {
 		if reason != "" {
 			text += capitalised(reason) + ". "
 		}
@@ -37,7 +41,11 @@ func comparisonVerdict(c *stat.Comparison) (tone Tone, text string) {
 		text += capitalised(c.Raw) + "; "
 		answer = "compared with raw, " + strings.ToLower(answer[:1]) + answer[1:]
 	}
-	return tone, text + strings.Join(append([]string{answer}, t.others()...), "; ") + "."
+	text += strings.Join(append([]string{answer}, t.others()...), "; ") + "."
+	if last != "" {
+		text += " " + capitalised(last) + "."
+	}
+	return tone, text
 }
 
 // gateLimit returns the worsening, as a share, that matters.

@@ -68,10 +68,14 @@ func (d *Driver) Drive(ctx context.Context, p Plan, sink Sink) error {
 	// write records of the sizes that were not tried, even if the time is over
 	if err == nil || ctx.Err() != nil {
 		why := "the time was over"
+		asked := p.Sizes
 		if ctx.Err() == context.Canceled {
 			why = "it was interrupted"
+			if len(asked) == 0 && r.served > 0 && r.served < defaultTo {
+				asked = []int{2 * r.served} // stands for all larger ones, too
+			}
 		}
-		err = errors.Join(err, d.keepNotTried(p.Sizes, why, r, sink))
+		err = errors.Join(err, d.keepNotTried(asked, why, r, sink))
 	}
 	smallPipe := cmp.Or(p.SmallPipe, defaultSmallPipe)
 	if err != nil || smallPipe < 0 || r.anySize {
