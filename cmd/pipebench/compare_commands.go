@@ -20,7 +20,6 @@ import (
 	"github.com/pipebench/pipebench/results/view"
 	"github.com/pipebench/pipebench/scenarios/drive"
 	"github.com/pipebench/pipebench/scenarios/turns"
-	"github.com/pipebench/pipebench/syspipe/proc"
 )
 
 // commandWords splits a command into words as a shell does. If text is the path of an existing
@@ -334,8 +333,8 @@ func (f *compareFlags) comparePrograms(
 		if err != nil {
 			return err
 		}
-		programs.Old = driven(old)
-		programs.New = driven(new)
+		programs.Old = driven(programs.OldName, old)
+		programs.New = driven(programs.NewName, new)
 	} else {
 		f.pace.better = ", or try --counts, which no load changes"
 		programs.Input = f.stdin
@@ -488,18 +487,19 @@ func (s *session) keepComparison(c *stat.Comparison) error {
 	return wrap("keep the comparison", s.keepBench(text.Bytes()))
 }
 
-// driven returns a function that starts a server and measures its time per message.
-func driven(argv []string) turns.Starter {
-	return func(ctx context.Context) (turns.Start, error) { return driveOnce(ctx, argv) }
+// driven returns a function that starts a server and measures its time per message. The name is the
+// command as it was typed.
+func driven(name string, argv []string) turns.Starter {
+	return func(ctx context.Context) (turns.Start, error) { return driveOnce(ctx, name, argv) }
 }
 
 const drivenSize = 4 << 10 // bytes of a message
 
-func driveOnce(ctx context.Context, argv []string) (turns.Start, error) {
+func driveOnce(ctx context.Context, name string, argv []string) (turns.Start, error) {
 	d, err := drive.Open(ctx, drive.Options{Command: argv, Budget: 200 * time.Millisecond})
 	if err != nil && ctx.Err() != nil {
 		return turns.Start{}, fmt.Errorf("%s: %w; it answered no request: if it is no server, "+
-			"leave out --drive", proc.ShellLine(argv), context.Cause(ctx))
+			"leave out --drive", name, context.Cause(ctx))
 	}
 	if err != nil {
 		return turns.Start{}, err
@@ -513,8 +513,7 @@ func driveOnce(ctx context.Context, argv []string) (turns.Start, error) {
 		}
 		if !target.Served() {
 			err := fmt.Errorf("%s: while messages of %s were sent: %s",
-				proc.ShellLine(argv), results.FormatSize(drivenSize),
-				view.VerdictText(target.Verdict))
+				name, results.FormatSize(drivenSize), view.VerdictText(target.Verdict))
 			if f := target.Evidence.Failure; f != nil && len(f.StderrTail) > 0 {
 				err = fmt.Errorf("%w; its last words: %s", err, strings.Join(f.StderrTail, " | "))
 			}

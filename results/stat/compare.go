@@ -431,7 +431,7 @@ func (c *Comparison) note(before, after Dataset) {
 		c.Doubt = fmt.Sprintf("%s failed in %s", someOf(before.Failed), before.Name)
 	}
 	if len(c.OnlyNew) > 0 {
-		c.addNote("in new alone: %s", lacking(c.OnlyNew, before))
+		c.Notes = append(c.Notes, "in new alone: "+lacking(c.OnlyNew, before))
 	}
 	if len(c.Changes) > 0 && after.Set != nil && len(after.Set.Targets) > 0 {
 		c.addNote("the time per message: pipebench compare --drive OLD-COMMAND NEW-COMMAND")

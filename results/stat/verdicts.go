@@ -20,8 +20,7 @@ const (
 
 	noLimit = 1 << 50 // value of limitMetric if no limit was found
 
-	// searched is the largest size that drive tries on its own. If it works, there is no limit, as
-	// for a search that went so far.
+	// searched is the largest size that drive tries on its own. If it works, there is no limit.
 	searched = 64 << 20
 )
 

@@ -137,7 +137,11 @@ func basisNotes(changes []stat.Change) []string {
 			continue // "not judged: 9 cells: …" is among the notes
 		}
 		if note != "" && len(same) < len(judged) {
-			note = fmt.Sprintf("%d of %d figures: %s", len(same), len(judged), note)
+			which := fmt.Sprintf("%d of %d figures", len(same), len(judged))
+			if len(same) == 1 {
+				which = figureName(same[0])
+			}
+			note = which + ": " + note
 		}
 		out = append(out, note)
 	}
@@ -165,14 +169,10 @@ func significance(ch stat.Change) float64 {
 func ComparisonFindings(c *stat.Comparison) []results.Finding {
 	var out []results.Finding
 	for _, ch := range c.Changes {
-		title := ch.Metric
-		if ch.Name != "" {
-			title += " of " + ch.Name
-		}
 		words := strings.Fields(strings.ReplaceAll(ch.Name, "/", ":") + " " + ch.Metric)
 		f := results.Finding{
 			ID:      results.AreaCompare + "/" + strings.Join(words, "-"),
-			Title:   title,
+			Title:   figureName(ch),
 			About:   []string{c.New},
 			Verdict: findingVerdict(ch),
 			Found: fmt.Sprintf("%s: %s instead of %s, %s", VerdictText(string(ch.Verdict)),

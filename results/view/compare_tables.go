@@ -60,6 +60,8 @@ func changeVerdict(ch stat.Change, limit float64) Value {
 	v := Value{Text: VerdictText(string(ch.Verdict)), Base: string(ch.Verdict), Tone: Mixed}
 	isBehaviour := ch.Before.Metric.IsBehaviour() && ch.Established()
 	switch {
+	case isByChance(ch):
+		v.Text = "may be chance"
 	case ch.Verdict == stat.TooNoisy && ch.Interval == nil:
 		v.Text = "too few"
 	case isNotWorse(ch, limit):
@@ -100,7 +102,15 @@ func changeText(c stat.Change) string {
 	if c.Name == "" { // of two programs
 		return c.Metric + " " + changeSize(c)
 	}
-	return fmt.Sprintf("%s of %s, %s", c.Metric, changeLabel(c, nil), changeSize(c))
+	return figureName(c) + ", " + changeSize(c)
+}
+
+// figureName returns "writes" of two programs, or "limit of Drive/requests".
+func figureName(c stat.Change) string {
+	if c.Name == "" {
+		return c.Metric
+	}
+	return c.Metric + " of " + changeLabel(c, nil)
 }
 
 // changeLabel names the benchmark, server or measurement that changed. To the label of a

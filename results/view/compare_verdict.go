@@ -3,7 +3,7 @@ package view
 import (
 	"cmp"
 	"fmt"
-	"slices"
+	"math"
 	"strconv"
 	"strings"
 
@@ -41,11 +41,8 @@ func comparisonVerdict(c *stat.Comparison) (tone Tone, text string) {
 		text += capitalised(c.Raw) + "; "
 		answer = "compared with raw, " + strings.ToLower(answer[:1]) + answer[1:]
 	}
-	text += strings.Join(append([]string{answer}, t.others()...), "; ") + "."
-	if last != "" {
-		text += " " + capitalised(last) + "."
-	}
-	return tone, text
+	parts := append([]string{answer}, t.others()...)
+	return tone, text + strings.Join(nonEmpty(append(parts, last)), "; ") + "."
 }
 
 // gateLimit returns the worsening, as a share, that matters.
@@ -61,8 +58,8 @@ func (t *tally) answer(c *stat.Comparison) (Tone, string) {
 		if worseWord(t.worse) == "slower" {
 			all = results.FormatCount(t.times, "timing")
 		}
-		return Bad, fmt.Sprintf("%d of %s got %s%s: %s", len(t.worse), all, worseWord(t.worse),
-			commonFraming(t.worse), namedChanges(t.worse, mostWorse))
+		return Bad, fmt.Sprintf("%d of %s got %s: %s", len(t.worse), all, worseWord(t.worse),
+			namedChanges(t.worse, mostWorse))
 	case c.Doubt != "" && isOfPrograms(c):
 		return Neutral, "No verdict" // the doubt says why
 	}
@@ -96,6 +93,9 @@ func (t *tally) answer(c *stat.Comparison) (Tone, string) {
 // and those for which that is open.
 func (t *tally) settled(c *stat.Comparison, isAboutTimes bool) (known, open int) {
 	for _, ch := range c.Changes {
+		if isByChance(ch) && !isAboutTimes {
+			open++
+		}
 		switch {
 		case isInformation(ch) || isAboutTimes && !ch.Before.Metric.IsTime():
 		case ch.Established() || ch.Verdict == stat.NoChange || isNotWorse(ch, t.limit):
@@ -134,13 +134,16 @@ func isNotWorse(ch stat.Change, limit float64) bool {
 	return ch.Verdict == stat.TooNoisy && ch.Interval != nil && ch.WorstCase() <= limit
 }
 
+// isByChance reports whether a count differs, but by no more than it varies from start to start.
+func isByChance(ch stat.Change) bool { return ch.Verdict == stat.NoChange && ch.Basis != "" }
+
 func (t *tally) add(ch stat.Change) {
 	if isInformation(ch) {
 		return
 	}
 	t.judged++
 	t.last = ch
-	isCount := ch.Before.Metric.Counter
+	isCount := ch.Before.Metric.Counter && !isByChance(ch)
 	if !isCount {
 		t.varying++
 	}
@@ -160,7 +163,7 @@ func (t *tally) add(ch stat.Change) {
 		t.counts++
 	case ch.Verdict == stat.NoChange:
 		t.same++
-		t.within = max(t.within, possible)
+		t.within = max(t.within, possible, math.Abs(ch.Worse()))
 	case isNotWorse(ch, t.limit):
 		t.notWorse++
 		t.worstCase = max(t.worstCase, ch.WorstCase())
@@ -226,18 +229,6 @@ func (t *tally) called(n int) string {
 		return results.FormatCount(n, "timing")
 	}
 	return results.FormatCount(n, "figure")
-}
-
-// commonFraming says of which framing changes are, if all are of one, and too many to be named:
-// ", all of ndjson".
-func commonFraming(changes []stat.Change) string {
-	isOther := func(ch stat.Change) bool {
-		return ch.Cell == nil || ch.Cell.Framing != changes[0].Cell.Framing
-	}
-	if len(changes) <= mostWorse || slices.ContainsFunc(changes, isOther) {
-		return ""
-	}
-	return ", all of " + results.FramingPhrase(changes[0].Cell.Framing)
 }
 
 // worseWord returns "slower" if only times got worse, and "worse" otherwise.

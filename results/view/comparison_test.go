@@ -391,6 +391,34 @@ func TestCountsOfAComparisonAgree(t *testing.T) {
 	}
 }
 
+// A count that differs by chance is named, and is none that did not change.
+func TestACountThatVariesIsNamed(t *testing.T) {
+	side := func(reads ...float64) stat.Dataset {
+		var d stat.Dataset
+		for name, values := range map[string][]float64{"reads": reads, "writes": {7, 7}} {
+			m := stat.Metric{Name: name, Better: stat.Lower, Counter: true, ByRange: true}
+			figure := stat.Estimate{Median: slices.Min(values), N: len(values)}
+			s := stat.Series{Metric: m, Values: values, Figure: figure, Messages: 1}
+			d.Series = append(d.Series, s)
+		}
+		return d
+	}
+	c := stat.CompareTextPairs(side(674, 676), side(675, 677), stat.CompareOptions{})
+	var out strings.Builder
+	if err := WriteComparison(&out, c, FormatTable, Options{Width: 100}); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{
+		"Nothing certainly got worse; 1 figure did not change by more than 0.15 %; 1 count did not",
+		"675  +0.148 %  may be chance\n",
+		"\nreads: counts vary as much between starts of one version\n",
+	} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("no %q:\n%s", want, out.String())
+		}
+	}
+}
+
 func dataset(name string, records ...results.Record) stat.Dataset {
 	s := &results.Set{}
 	s.Add(resultstest.Environment())
@@ -398,19 +426,4 @@ func dataset(name string, records ...results.Record) stat.Dataset {
 		s.Add(r)
 	}
 	return stat.DatasetOf(name, s)
-}
-
-// Of more changes than are named, the framing is said if it is one.
-func TestTheFramingOfManyChangesIsSaid(t *testing.T) {
-	var worse []stat.Change
-	for range mostWorse + 1 {
-		worse = append(worse, stat.Change{Cell: &results.Cell{Framing: "ndjson"}})
-	}
-	if got := commonFraming(worse); got != ", all of ndjson" {
-		t.Errorf("got %q", got)
-	}
-	worse[1].Cell = &results.Cell{Framing: "raw"}
-	if got := commonFraming(worse) + commonFraming(worse[:1]); got != "" {
-		t.Errorf("got %q", got)
-	}
 }
