@@ -152,6 +152,9 @@ func (r *DriveResult) judge(failure *results.Target, sizeText, growthText string
 	case r.Limit == 0:
 		r.tone = Bad
 		r.text = "FAIL at every size: " + FailureText(*failure)
+		if r.Failure == results.VerdictErrorReply {
+			r.text += ": " + Escape(failure.Evidence.Why)
+		}
 	default:
 		r.tone = Bad
 		r.text = sizeText + FailureText(*failure)

@@ -114,3 +114,32 @@ func TestCheckWithCallsATool(t *testing.T) {
 		t.Errorf("logged %q", logged)
 	}
 }
+
+// A tool that answers with isError refuses, and does not work.
+func TestCheckWithAToolThatRefuses(t *testing.T) {
+	t.Parallel()
+	for _, row := range []struct {
+		job  string
+		says []string
+	}{
+		{"shout 50000 refuses", []string{
+			"limit>=1MiB: fails", "(payload 50,000 B); one byte more: error reply",
+			"50000 bytes at most; the server refuses and says so",
+		}},
+		{"shout 0 refuses", []string{
+			"requests of no size work: error reply",
+			"0 bytes at most; is it the right tool, with all that it needs (--tool, --tool-args)?",
+		}},
+	} {
+		o := server(row.job)
+		o.Tool = "shout"
+		var v verdict
+		drivetest.CheckWith(&v, o, drivetest.Limit(1<<20))
+		said := strings.Join(v.said, "\n")
+		for _, want := range row.says {
+			if !strings.Contains(said, want) {
+				t.Errorf("%s: said\n%s\nwant %q in it", row.job, said, want)
+			}
+		}
+	}
+}

@@ -345,6 +345,10 @@ func (s *search) record() results.Target {
 		t.Evidence.Size = &results.SizeEvidence{PayloadBytes: payload}
 		e.FailedAt += int(largest) - s.Low // a reply may be larger than its request
 	}
+	if s.Low == 0 && s.tried[s.High].Verdict == target.ErrorReply && s.driver.protocol.CallsTool() {
+		t.Evidence.Advice = t.Evidence.Why + "; is it the right tool, with all that it needs " +
+			"(--tool, --tool-args)? --request unknown calls none"
+	}
 	for _, out := range s.tried {
 		if out.Verdict == target.Truncated && target.Verdict(t.Verdict).Ended() {
 			t.Evidence.Advice = "larger ones are cut; " + out.Verdict.Advice()

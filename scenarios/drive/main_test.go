@@ -708,8 +708,10 @@ func rows(most string) error {
 	})
 }
 
-// shout serves a tool that answers in capitals, and ends at a text of more than most bytes.
+// shout serves a tool that answers in capitals, and ends at a text of more than most bytes, or
+// refuses it if "refuses" stands behind the number.
 func shout(most string) error {
+	most, refuses := strings.CutSuffix(most, " refuses")
 	limit, err := strconv.Atoi(most)
 	if err != nil {
 		return err
@@ -718,7 +720,11 @@ func shout(most string) error {
 	type args struct{ Text string }
 	tool := mcpstdio.NewTool("shout", "answers in capitals", json.RawMessage(schema),
 		func(_ context.Context, in args) (string, error) {
-			if len(in.Text) > limit {
+			switch {
+			case len(in.Text) <= limit:
+			case refuses:
+				return "", fmt.Errorf("%d bytes at most", limit)
+			default:
 				os.Exit(1)
 			}
 			return strings.ToUpper(in.Text), nil

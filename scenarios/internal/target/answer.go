@@ -47,6 +47,9 @@ func (r *Request) Check(reply []byte, e jsonrpc.Envelope) Outcome {
 				"text of its tool has them"}
 		}
 		return out
+	case r.isCall && !r.Echoes:
+		out, _ := checkTool(reply)
+		return out
 	case !r.Echoes:
 		return fine
 	}

@@ -289,7 +289,9 @@ func (m *mcp) template(call ToolCall, before, after string, size int) *Request {
 	start := fmt.Sprintf(
 		`{"jsonrpc":"2.0","id":%s,"method":"tools/call","params":{%s"name":%s,"arguments":{%s%s:%s`,
 		idMark, m.meta, quoted(call.Name), call.Others, quoted(call.Arg), before)
-	return newRequest(start, after+"}}}", size)
+	r := newRequest(start, after+"}}}", size)
+	r.isCall = true
+	return r
 }
 
 // askFor makes a call that asks for an answer of n bytes.

@@ -75,6 +75,9 @@ func (p *Protocol) Close() { os.RemoveAll(p.folder) }
 // HasTools reports whether the protocol has tools that can be called.
 func (p *Protocol) HasTools() bool { return slices.Contains(p.requests, RequestTool) }
 
+// CallsTool reports whether requests of the kind Tool call a tool.
+func (p *Protocol) CallsTool() bool { return p.HasTools() && p.sends != "" }
+
 // Speaks returns the name of the protocol without its revision.
 func (p *Protocol) Speaks() string {
 	name, _, _ := strings.Cut(p.Name, " ")

@@ -41,6 +41,7 @@ type Request struct {
 	errs     bool   // an error is a right answer
 	refusal  string // the code of that error; "" means any code
 	wants    []byte // the id of the recorded message that Again sends; nil if it has none
+	isCall   bool   // a result with "isError" is an error
 
 	// mu guards msg, because another goroutine checks answers that come late.
 	mu *sync.Mutex
