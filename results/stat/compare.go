@@ -159,11 +159,7 @@ func Compare(before, after Dataset, o CompareOptions) *Comparison {
 		c.compareCells(before.Set, after.Set, o)
 	}
 	c.judge()
-	c.note(before, after)
-	if missing := o.Missing(c.Names); missing != "" {
-		c.Doubt = fmt.Sprintf("%s was not compared; compared were %s", missing,
-			strings.Join(c.Names, ", "))
-	}
+	c.note(before, after, o)
 	return c
 }
 
@@ -417,7 +413,7 @@ func (c Change) direction() Verdict {
 }
 
 // note adds notes for the reader. It sets Doubt if a CI job must not pass.
-func (c *Comparison) note(before, after Dataset) {
+func (c *Comparison) note(before, after Dataset, o CompareOptions) {
 	isOld := func(name string) bool { return slices.Contains(before.Failed, name) }
 	failed := slices.DeleteFunc(slices.Clone(after.Failed), isOld)
 	switch {
@@ -438,6 +434,12 @@ func (c *Comparison) note(before, after Dataset) {
 	}
 	for _, p := range slices.Concat(before.Problems, after.Problems) {
 		c.Notes = append(c.Notes, p.String())
+	}
+	if missing := o.Missing(c.Names); missing != "" {
+		why := fmt.Sprintf("metric %s is not in both; compared were %s", missing,
+			strings.Join(c.Names, ", "))
+		c.Doubt = cmp.Or(c.Doubt, why)
+		c.Notes = append(c.Notes, why)
 	}
 }
 

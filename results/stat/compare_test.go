@@ -36,7 +36,8 @@ func TestAMetricThatIsNotThereIsNamed(t *testing.T) {
 	record := resultstest.Record(resultstest.Cell("raw", 1), 1, 100)
 	both := side("both", record)
 	c := Compare(both, both, CompareOptions{Metrics: []string{"godput"}})
-	if !strings.HasPrefix(c.Doubt, "godput was not compared; compared were writer-calls, ") {
+	const why = "metric godput is not in both; compared were writer-calls, "
+	if !strings.HasPrefix(c.Doubt, why) || !slices.Contains(c.Notes, c.Doubt) {
 		t.Errorf("doubt %q", c.Doubt)
 	}
 	c = Compare(both, both, CompareOptions{Metrics: []string{"wire"}})

@@ -85,7 +85,7 @@ func comparePairs(before, after Dataset, perOld, perNew [][]Series, o CompareOpt
 		c.Changes = append(c.Changes, change)
 	}
 	c.judge()
-	c.note(before, after)
+	c.note(before, after, o)
 	return c
 }
 

@@ -16,7 +16,8 @@ import (
 // measured on both sides. [FormatBench] is for the command benchstat -col /side.
 func WriteComparison(w io.Writer, c *stat.Comparison, format Format, o Options) error {
 	if len(c.Changes) == 0 {
-		return fmt.Errorf("compare %s and %s: %w: no case is in both", c.Old, c.New, ErrNothing)
+		why := cmp.Or(c.Doubt, "no case is in both")
+		return fmt.Errorf("compare %s and %s: %w: %s", c.Old, c.New, ErrNothing, why)
 	}
 	switch format {
 	case FormatJSON:

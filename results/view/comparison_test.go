@@ -182,6 +182,11 @@ func TestNothingInCommon(t *testing.T) {
 		if err := WriteComparison(&bytes.Buffer{}, c, f, Options{}); !errors.Is(err, ErrNothing) {
 			t.Errorf("%s: got %v, want ErrNothing", f, err)
 		}
+		c.Doubt = "metric godput is not in both"
+		err := WriteComparison(&bytes.Buffer{}, c, f, Options{})
+		if !strings.HasSuffix(fmt.Sprint(err), ": metric godput is not in both") {
+			t.Errorf("%s: got %v, want the doubt", f, err)
+		}
 	}
 }
 
