@@ -53,14 +53,15 @@ func (t Target) RepliesStopped() bool {
 	return t.SearchedTo != nil && e != nil && e.Call != ""
 }
 
-// RepliesUntried reports whether a server was asked for no large reply, though it may give some.
+// RepliesUntried reports whether no large reply was checked, though the server may give some.
 func RepliesUntried(server []Target) bool {
 	untried := false
 	for _, t := range server {
 		if e := t.Evidence.Limit; e != nil && e.Side == "reply" && t.Verdict != VerdictNotTried {
 			return false
 		}
-		untried = untried || t.Evidence.Server != nil && t.Evidence.Server.SmallReplies
+		s := t.Evidence.Server
+		untried = untried || s != nil && (s.SmallReplies || s.Uncompared)
 	}
 	return untried
 }
@@ -107,9 +108,10 @@ type ServerEvidence struct {
 	Framing string `json:"framing,omitempty"`
 	Request string `json:"request,omitempty"` // what requests exercised, in words
 	Pipe    string `json:"pipe,omitempty"`
-	// SmallReplies is set if the replies to these requests stay small, and a tool might make large
-	// ones.
+	// SmallReplies is set if these requests call no tool of a server that may have some, so that
+	// replies stay small. Uncompared is set if they call a tool that does not echo.
 	SmallReplies bool `json:"small_replies,omitempty"`
+	Uncompared   bool `json:"uncompared,omitempty"`
 
 	// LoggedBytes is how much the server wrote to standard error so far. It is 0 if that is little
 	// beside what a pipe holds, or if an earlier record has it.

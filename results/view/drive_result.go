@@ -30,9 +30,13 @@ type driveRecords struct {
 	cutShort *results.Target // the search that met no limit in its time
 	growth   string          // a text if the times grow faster than the sizes
 	notTried []string        // sizes for which there was no time
+
+	uncompared bool // a tool was called, and its answers were not compared
 }
 
 func (d *driveRecords) add(t *results.Target) {
+	s := t.Evidence.Server
+	d.uncompared = d.uncompared || s != nil && s.Uncompared
 	switch {
 	case t.Verdict == results.VerdictNotTried:
 		what := "large replies"
@@ -122,8 +126,12 @@ func resultOf(targets []results.Target) DriveResult {
 	case d.served > 0 && results.RepliesUntried(targets):
 		r.Passed = true
 		r.tone = Mixed
-		r.text = fmt.Sprintf("requests work to %s; replies were not tried",
-			results.FormatSize(d.served)) + d.growth
+		size := results.FormatSize(d.served)
+		r.text = "requests that call no tool work to " + size + " (--tool NAME calls one)"
+		if d.uncompared {
+			r.text = "requests work to " + size + "; answers were not compared"
+		}
+		r.text += d.growth
 	default:
 		r.judge(&results.Target{}, "", d.growth) // no size failed
 	}

@@ -35,7 +35,16 @@ func TestDriveSaysFirstWhetherAServerPassed(t *testing.T) {
 				{Command: []string{"server"}, Size: 128 << 10, Verdict: "not tried"},
 				{Command: []string{"server"}, Size: 256 << 10, Verdict: "not tried"}},
 			view.DriveResult{Limit: 2048, Failure: "not tried"}},
-		{"no replies", "requests work to 2 KiB; replies were not tried",
+		{"answers that are not compared", "requests work to 2 KiB; answers were not compared",
+			[]results.Target{{Command: []string{"server"}, Size: 2048, Verdict: "ok",
+				Evidence: results.TargetEvidence{
+					Server: &results.ServerEvidence{Uncompared: true}}}},
+			view.DriveResult{Passed: true, Limit: 2048}},
+		{"every call refused", "FAIL at every size: error reply: no API key",
+			[]results.Target{{Command: []string{"server"}, Size: 1024, Verdict: "error reply",
+				Evidence: results.TargetEvidence{Why: "no API key"}}},
+			view.DriveResult{Failure: "error reply"}},
+		{"no replies", "requests that call no tool work to 2 KiB (--tool NAME calls one)",
 			[]results.Target{{Command: []string{"server"}, Size: 2048, Verdict: "ok",
 				Evidence: results.TargetEvidence{
 					Server: &results.ServerEvidence{SmallReplies: true}}}},

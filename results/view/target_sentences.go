@@ -54,8 +54,8 @@ func targetSentence(t results.Target) string {
 			side = e.Side
 			if e.ByRequests {
 				until = ", which is as far as requests went"
-			} else if a := t.Evidence.Server; side == "request" && a != nil && a.SmallReplies {
-				until = ", if its answer is small"
+			} else if side == "request" {
+				until = untilCompared(t.Evidence.Server)
 			}
 		}
 		return fmt.Sprintf("no limit on a %s up to %s%s", side,
@@ -65,6 +65,19 @@ func targetSentence(t results.Target) string {
 	}
 	if g, ok := stat.RecordedGrowth(t); ok {
 		return g.String()
+	}
+	return ""
+}
+
+// untilCompared says what of the answers was not tried, or "".
+func untilCompared(server *results.ServerEvidence) string {
+	switch {
+	case server == nil:
+		return ""
+	case server.Uncompared:
+		return "; its answers came, and were not compared"
+	case server.SmallReplies:
+		return ", if its answer is small"
 	}
 	return ""
 }

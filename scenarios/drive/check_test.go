@@ -143,3 +143,23 @@ func TestCheckWithAToolThatRefuses(t *testing.T) {
 		}
 	}
 }
+
+func TestCheckNamesWhatIsWrongWithTheOptions(t *testing.T) {
+	t.Parallel()
+	pinging := server("ping")
+	pinging.Tool = "ping"
+	for _, row := range []struct {
+		options drive.Options
+		says    string
+	}{
+		{drive.Options{}, "drive: no command to start"},
+		{pinging, "tool ping has no argument to fill: it takes a string or a number for --tool, " +
+			"a number for --reply-tool"},
+	} {
+		var v verdict
+		drivetest.CheckWith(&v, row.options)
+		if len(v.said) != 1 || v.said[0] != row.says {
+			t.Errorf("said %q, want %q", v.said, row.says)
+		}
+	}
+}

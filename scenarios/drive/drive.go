@@ -228,7 +228,8 @@ func (d *Driver) record() results.Target {
 			Server: &results.ServerEvidence{
 				Spoken: d.Protocol(), Framing: d.Framing(), Pipe: string(d.options.Pipe),
 				Request:      d.Request(),
-				SmallReplies: d.protocol.HasTools() && !d.protocol.Echoes,
+				SmallReplies: d.protocol.HasTools() && !d.protocol.CallsTool(),
+				Uncompared:   d.protocol.CallsTool() && !d.protocol.Echoes,
 			},
 			Capacity: d.options.Capacity,
 		},

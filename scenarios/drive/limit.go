@@ -308,8 +308,10 @@ func (s *search) record() results.Target {
 	t := s.driver.record()
 	e := &results.LimitEvidence{Side: s.side, FailedAt: s.High, Flaky: s.flaky}
 	t.Evidence.Limit = e
-	small := s.make(0).Kind == target.Transport && s.driver.protocol.HasTools()
-	t.Evidence.Server.SmallReplies = t.Evidence.Server.SmallReplies || small
+	if s.make(0).Kind == target.Transport && s.driver.protocol.HasTools() {
+		t.Evidence.Server.SmallReplies = true
+		t.Evidence.Server.Uncompared = false
+	}
 	largest := int64(s.tried[s.Low].Size)
 	failed := s.failure()
 	if s.side == requestSide && s.driver.unswept != "" {

@@ -78,7 +78,7 @@ func TestTheUnknownRequestOfALanguageServerIsRefused(t *testing.T) {
 	o := server("lsp go")
 	o.Start = 4 * time.Second
 	d := begin(t, o)
-	if d.Protocol() != "lsp" || !strings.Contains(d.Request(), "to be refused") {
+	if d.Protocol() != "lsp" || !strings.Contains(d.Request(), "which it refuses") {
 		t.Fatalf("found %s, sends %s", d.Protocol(), d.Request())
 	}
 	r, _ := d.Sweep(t.Context(), []int{1 << 10, 2 << 10}, discard)

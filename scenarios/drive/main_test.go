@@ -126,6 +126,16 @@ var servers = map[string]func(arg string) error{
 			}
 		})
 	},
+	"obliging": func(string) error { // answers every method
+		return each(func(line string) {
+			fmt.Printf(`{"jsonrpc":"2.0","id":%s,"result":{}}`+"\n", jsonrpc.Scan([]byte(line)).ID)
+		})
+	},
+	"ping": func(string) error { // has a tool without arguments
+		tool := mcpstdio.NewTool("ping", "answers", json.RawMessage(`{"type":"object"}`),
+			func(context.Context, struct{}) (string, error) { return "pong", nil })
+		return serve(mcpstdio.Options{Tools: []mcpstdio.Tool{tool}, Stderr: os.Stderr})
+	},
 	"rows":  rows,
 	"shout": shout,
 	"misnumber": func(string) error { // answers a line above 2,000 bytes under another id

@@ -24,14 +24,15 @@ func TestOpenFindsOutWhatAServerSpeaks(t *testing.T) {
 		{"json", "lines", "lines, answers checked byte by byte"},
 		{"selective", "mcp 2025-11-25", "method tools/list; " +
 			"large replies are not tried: no tool echoes (see --reply-tool)"},
-		{"hesitant mcp", "mcp 2025-11-25", "method pipebench/unknown, which is to be refused; " +
+		{"hesitant mcp", "mcp 2025-11-25", "method pipebench/unknown, which it refuses; " +
 			"large replies are not tried: no tool echoes (see --reply-tool)"},
-		{"rows", "mcp 2025-11-25", "method pipebench/unknown, which is to be refused; " +
+		{"rows", "mcp 2025-11-25", "method pipebench/unknown, which it refuses; " +
 			"large replies are not tried: --tool echo_note may echo, --reply-tool report may " +
 			"make some"},
 		{"joins", "mcp 2025-11-25", "tool echo, answers checked byte by byte"},
-		{"listless", "mcp 2025-11-25", "method pipebench/unknown, which is to be refused; " +
+		{"listless", "mcp 2025-11-25", "method pipebench/unknown, which it refuses; " +
 			"large replies are not tried: tools/list failed: the server refuses: no (code -32601)"},
+		{"obliging", "jsonrpc", "method pipebench/unknown"},
 		{"tardy", "mcp 2025-11-25", "tool echo, answers checked byte by byte"},
 		{"hesitant cat", "lines", "lines, answers checked byte by byte"},
 		{"hesitant upper", "lines (answers with others)", "lines"},

@@ -69,7 +69,7 @@ func CheckWith(t testing.TB, o drive.Options, wants ...Want) {
 	}
 	set, err := run(t, o, p)
 	if err != nil {
-		t.Errorf("drive %s: %v", command, err)
+		t.Error(err)
 		return
 	}
 	failed := len(wants) == 0
@@ -142,7 +142,7 @@ func plan(wants []Want) (drive.Plan, []assert.Condition, error) {
 // run drives the server. It logs what is sent, and what works.
 func run(t testing.TB, o drive.Options, p drive.Plan) (*results.Set, error) {
 	t.Helper()
-	late := fmt.Errorf("not done after %s", checkTime)
+	late := fmt.Errorf("drive %s: not done after %s", strings.Join(o.Command, " "), checkTime)
 	ctx, cancel := context.WithTimeoutCause(t.Context(), checkTime, late)
 	defer cancel()
 	o.Run = "check"
@@ -165,7 +165,9 @@ func run(t testing.TB, o drive.Options, p drive.Plan) (*results.Set, error) {
 		if r.Served() {
 			t.Log(view.TargetLine(r))
 		}
-		r.Evidence.Server.SmallReplies = false // Limit is about replies only where they come
+		// Limit is about replies only where they come
+		r.Evidence.Server.SmallReplies = false
+		r.Evidence.Server.Uncompared = false
 	}
 	return set, err
 }

@@ -277,8 +277,8 @@ func (call ToolCall) complete(tools []tool, demanded bool, types ...any) (ToolCa
 	}
 	call.Arg = cmp.Or(call.Arg, tools[i].argument(types...))
 	if call.Arg == "" {
-		return call, optionError("tool %s has no argument of type %s: name the one to be filled",
-			call.Name, types[0])
+		return call, optionError("tool %s has no argument to fill: it takes a string or a number "+
+			"for --tool, a number for --reply-tool", call.Name)
 	}
 	return call, nil
 }

@@ -90,19 +90,24 @@ func (p *Protocol) Sends() string {
 	switch {
 	case p.sends == "" && p.ignores:
 		text = "method " + listMethod
+	case p.sends == "" && p.refusal == "":
+		text = "method " + unknownMethod
 	case p.sends == "":
-		text = refusedRequests
+		text = "method " + unknownMethod + ", which it refuses"
 	case p.Echoes:
 		return p.sends + ", answers checked byte by byte"
 	}
 	switch {
 	case p.Demand != nil:
 		return text + "; large replies are asked of " + p.Call + " in a search for limits"
+	case p.CallsTool():
+		text += "; answers are not compared: "
 	case p.HasTools():
-		why := cmp.Or(strings.Join(p.Hints, ", "), "no tool echoes (see --reply-tool)")
-		return text + "; large replies are not tried: " + why
+		text += "; large replies are not tried: "
+	default:
+		return text
 	}
-	return text
+	return text + cmp.Or(strings.Join(p.Hints, ", "), "no tool echoes (see --reply-tool)")
 }
 
 // Request makes a request of size bytes, or the smallest possible request if that is larger.
@@ -217,8 +222,6 @@ func newFilter(wire framers.Framing) *Protocol {
 
 // unknownMethod is a method that no server has. Refusing it is the least work for a server.
 const unknownMethod = "pipebench/unknown"
-
-const refusedRequests = "method " + unknownMethod + ", which is to be refused"
 
 // listMethod takes the place of unknownMethod if a server ignores methods that it does not know.
 const listMethod = "tools/list"
