@@ -6,7 +6,7 @@ import (
 )
 
 // A Target is one result about a stdio server: how it served messages of one size, what its limits
-// are, how its time grows with the size, or what it and a client sent each other.
+// are, how its CPU time grows with the size, or what it and a client sent each other.
 type Target struct {
 	Kind string    `json:"kind"`
 	Run  string    `json:"run"`

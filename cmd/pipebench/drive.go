@@ -109,7 +109,7 @@ func (f *driveFlags) registerPipes(cmd *cobra.Command) {
 	addParsed(cmd, &o.Capacity, "capacity", "", parseSize,
 		"capacity of the pipes in bytes (default the system's)")
 	addParsed(cmd, &f.plan.SmallPipe, "small-pipe", "4KiB", sizeOr("none"),
-		"measure again, through pipes of this capacity, how time grows with the size; none: do not")
+		"measure again, through pipes of this capacity, how CPU time grows with size; none: do not")
 }
 
 // sweepTime is the default time limit. Without a limit, a server that is slow at large messages

@@ -249,6 +249,10 @@ func RecordedGrowth(t results.Target) (g TargetGrowth, ok bool) {
 // unknownSlope is the largest half-width of a slope's interval that still says something.
 const unknownSlope = 1
 
+// slowWaiting is the slope of the elapsed time above which a server waits, if its CPU time does not
+// grow fast. It is larger than [FastGrowth], because a busy machine bends this slope more.
+const slowWaiting = 1.5
+
 // String says how time grows, in a sentence.
 func (g TargetGrowth) String() string {
 	growth := g.Growth()
@@ -281,6 +285,9 @@ func (g TargetGrowth) String() string {
 			"but %d sizes are too few to be sure", g.Points)
 	case g.Slope > FastGrowth:
 		s += ": may grow faster than linear, but the interval reaches 1"
+	case g.WallSlope != nil && *g.WallSlope > slowWaiting && g.Points >= sureFrom:
+		return s + fmt.Sprintf("; the time of its answers grows with exponent %.2f: it waits",
+			*g.WallSlope)
 	default:
 		return s
 	}

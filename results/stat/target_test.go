@@ -170,3 +170,26 @@ func TestThreeSizesAreNeededForGrowth(t *testing.T) {
 		t.Errorf("%v from two sizes", g)
 	}
 }
+
+// A server that sleeps spends no CPU time, and its clients wait all the same.
+func TestGrowthNamesAServerThatWaits(t *testing.T) {
+	const says = "; the time of its answers grows with exponent 2.00: it waits"
+	for _, row := range []struct {
+		took, spent func(size float64) float64
+		says        bool
+	}{
+		{func(n float64) float64 { return n * n / 1e4 }, func(n float64) float64 { return n }, true},
+		{func(n float64) float64 { return n * n / 1e4 }, func(n float64) float64 { return n * n / 1e5 },
+			false},
+		{func(n float64) float64 { return 2 * n }, func(n float64) float64 { return n }, false},
+	} {
+		targets := swept(64<<10, 8<<20, row.took)
+		for _, s := range targets {
+			s.Samples[0].Reader.CPUNS = new(2 * int64(row.spent(float64(s.Size))))
+		}
+		g := stat.FitTargetGrowth(targets)
+		if strings.HasSuffix(g.String(), says) != row.says {
+			t.Errorf("says %q", g)
+		}
+	}
+}

@@ -1,5 +1,6 @@
 // Package drive puts load on a server that speaks over its standard input and output. It says how
-// fast the server is, how its time grows with the size of a message, and where and how it breaks.
+// fast the server is, how its CPU time grows with the size of a message, and where and how it
+// breaks.
 //
 //	d, err := drive.Open(ctx, drive.Options{Command: []string{"my-server", "--stdio"}})
 //	if err != nil {

@@ -12,8 +12,8 @@ import (
 	"github.com/pipebench/pipebench/syspipe"
 )
 
-// A Plan says what to find out about a server. The zero Plan measures how the server's time grows
-// with the size of a message, and where and how the server breaks.
+// A Plan says what to find out about a server. The zero Plan measures how the server's CPU time
+// grows with the size of a message, and where and how the server breaks.
 type Plan struct {
 	Sizes []int // to measure, ascending; nil is 1 KiB to 64 MiB, each twice the one before
 	// Limits is whether to search for the limits to the byte, even if no size failed in the sweep

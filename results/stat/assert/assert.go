@@ -14,7 +14,7 @@
 //	goodput>=1.5GB/s@framing=raw   payload bytes per second with the framing "raw"
 //	overhead<=1%                   wire bytes beyond the payload, everywhere
 //	to-raw>0.9@64KiB,placement=same
-//	slope<1.2                      how a server's time grows with size: 1 is linear
+//	slope<1.2                      how a server's CPU time grows with size: 1 is linear
 //	limit>=1MiB                    largest request that works, or reply if that is less
 //	fails<=0                       how many checks have the verdict "fails"
 package assert

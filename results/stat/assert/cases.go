@@ -134,7 +134,7 @@ func byServer(s *results.Set) [][]results.Target {
 	return servers
 }
 
-// slopeCases returns, for each server, how its time grows with the size of a message.
+// slopeCases returns, for each server, how its CPU time grows with the size of a message.
 func slopeCases(s *results.Set) []Case {
 	var out []Case
 	for _, records := range byServer(s) {

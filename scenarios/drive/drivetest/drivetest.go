@@ -31,9 +31,10 @@ type Want string
 // the server can be asked for them.
 func Limit(bytes int) Want { return Want("limit>=" + results.SizeArgument(int64(bytes))) }
 
-// Slope demands that the time grows with a power of the message size that is smaller than bound.
-// Power 1 is linear growth, and power 2 is quadratic growth. [stat.FastGrowth] is a good bound. On
-// a busy machine, it may be undecided whether a good server meets it, which fails the test, too.
+// Slope demands that the server's CPU time grows with a power of the message size that is smaller
+// than bound. Time that the server waits does not count. Power 1 is linear growth, and power 2 is
+// quadratic growth. [stat.FastGrowth] is a good bound. On a busy machine, it may be undecided
+// whether a good server meets it, which fails the test, too.
 func Slope(bound float64) Want { return Want(fmt.Sprintf("slope<%g", bound)) }
 
 // Assert demands what an assertion in text form says, such as "p99<50ms@64KiB".
