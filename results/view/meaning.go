@@ -34,6 +34,7 @@ func meaning(rows []stat.Row) []string {
 		if !program.noisy {
 			effects = append([]sentence{program}, effects...)
 		}
+		effects = append(effects, sentence{text: slowSentence(run.bare)})
 		return noisyMeaning(rows, effects)
 	}
 	start, told := "Speed compared with raw bytes ", -1
@@ -141,6 +142,7 @@ func transportSentences(bare []stat.Row, start string, told int) []string {
 	}
 	if len(noisy) > 0 {
 		var about []string
+		told = -1 // the size is named again, as others may be clear
 		for _, one := range noisy {
 			about = append(about, one.about(told))
 			told = one.size
@@ -157,11 +159,33 @@ func transportSentences(bare []stat.Row, start string, told int) []string {
 	if more > 0 {
 		out = append(out, fmt.Sprintf("%d more places and settings are in the tables.", more))
 	}
+	if slow := slowSentence(bare); slow != "" {
+		out = append(out, slow)
+	}
 	if faster {
 		out = append(out, "Framed bytes can be faster than raw ones: on two CPUs it matters most "+
 			"how often the ends wait for each other (pipebench help sending).")
 	}
 	return out
+}
+
+// slowSentence names the framings that are slow at sizes that no other sentence is about.
+func slowSentence(bare []stat.Row) string {
+	framingOf := func(r stat.Row) string { return r.Cell.Framing }
+	var parts []string
+	for _, one := range seriesIn(bare, patternStream) {
+		for _, own := range grouped(one.slowRows(), framingOf) {
+			var sizes []string
+			for _, r := range own {
+				sizes = append(sizes, SizeTitle(r.Cell.Size)+" ("+rangeText([]stat.Row{r})+")")
+			}
+			parts = append(parts, framingNames(own[:1])+" "+one.where+" at "+joinAnd(sizes))
+		}
+	}
+	if len(parts) == 0 {
+		return ""
+	}
+	return "Certainly below half of raw's speed: " + strings.Join(parts, ", ") + "."
 }
 
 // SpeedTitle says what share of the speed of raw bytes framings reach, as the title of a picture.
@@ -184,8 +208,14 @@ func SpeedTitle(rows []stat.Row) string {
 		if one.cell.Work == 0 {
 			of += " if the reader does nothing"
 		}
-		return fmt.Sprintf("%s %s (%s) %s (%s, %s)", names, rangeText(known), noiseText(known), of,
-			SizeTitle(one.size), one.short)
+		title := fmt.Sprintf("%s %s (%s) %s (%s, %s)", names, rangeText(known), noiseText(known),
+			of, SizeTitle(one.size), one.short)
+		if slow := one.slowRows(); len(slow) > 0 {
+			slowest := []stat.Row{slices.MinFunc(slow, compareShares)}
+			title += fmt.Sprintf(", and %s %s (%s)", framingNames(slowest), rangeText(slowest),
+				SizeTitle(slowest[0].Cell.Size))
+		}
+		return title
 	}
 	return "Too few samples to compare framings"
 }

@@ -287,7 +287,7 @@ func TestNoiseOfAPartIsSaid(t *testing.T) {
 		"on one CPU: every framing 83 %",
 		"On two threads of a core: 60 KiB chunks too noisy to tell; the others 83 % (±1 %), all " +
 			"certainly slower than raw.",
-		"On two CPUs and with the ends unpinned: too noisy to tell.",
+		"On two CPUs (messages of 64 KiB) and with the ends unpinned: too noisy to tell.",
 		"compared with raw on one CPU (messages of 64 KiB): too noisy to tell. Until you know, " +
 			"use the framing that the other end speaks.\n",
 		"\nA quieter machine, or more samples, may tell more.",
@@ -686,5 +686,40 @@ func TestTheSentencesOfRunLeaveOutTune(t *testing.T) {
 	wants := []string{named + "use a pipe of 64 KiB.", "It gains 1 %.", named + "change nothing."}
 	if diff := cmp.Diff(wants, answer(s, sum, "")[:3]); diff != "" {
 		t.Errorf("of two runs of tune (-want +got):\n%s", diff)
+	}
+}
+
+// A framing that is slow at other sizes than those of the sentences is named, and in the title of
+// the picture, too.
+func TestAFramingThatIsSlowAtOtherSizesIsNamed(t *testing.T) {
+	flat := resultstest.Around(10000, 0)
+	wild := resultstest.Around(12000, 1)
+	slow := resultstest.Around(30000, 0.02)
+	ofSize := func(size int, placement string, ndjson, own []float64) *results.Set {
+		framings := map[string][]float64{"ndjson": ndjson, "length-prefix": own}
+		set := resultstest.Beside(placement, flat, framings)
+		for i := range set.Records {
+			set.Records[i].Cell.Size = size
+		}
+		return set
+	}
+	set := results.Merge(
+		ofSize(256, "same", flat, slow), ofSize(4000, "same", flat, slow),
+		ofSize(65_000, "same", flat, flat),
+		ofSize(256, "apart", flat, slow), ofSize(65_000, "apart", wild, wild),
+	)
+	got := strings.Join(Summarise(set).Meaning, "\n")
+	for _, want := range []string{
+		"On two CPUs (messages of 65,000 B): too noisy to tell.",
+		"Certainly below half of raw's speed: length-prefix on one CPU at 256 B (33 %) and " +
+			"4,000 B (33 %), length-prefix on two CPUs at 256 B (33 %).",
+	} {
+		if !strings.Contains(got, want) {
+			t.Errorf("%q is missing in:\n%s", want, got)
+		}
+	}
+	title := SpeedTitle(stat.Rows(set))
+	if !strings.HasSuffix(title, " (65,000 B, one CPU), and length-prefix 33 % (256 B)") {
+		t.Errorf("title %q", title)
 	}
 }

@@ -106,11 +106,12 @@ func (s series) comparedRows() (known, noisy []stat.Row) {
 			known = append(known, r)
 		}
 	}
-	slices.SortStableFunc(known, func(a, b stat.Row) int {
-		return cmp.Compare(b.ToRaw.Median, a.ToRaw.Median)
-	})
+	slices.SortStableFunc(known, func(a, b stat.Row) int { return compareShares(b, a) })
 	return known, noisy
 }
+
+// compareShares orders measurements by their share of raw's speed.
+func compareShares(a, b stat.Row) int { return cmp.Compare(a.ToRaw.Median, b.ToRaw.Median) }
 
 // alikeShare is the gap between two intervals that still counts as none: one percentage point.
 const alikeShare = 0.01
@@ -204,14 +205,26 @@ func (s series) certainText(known []stat.Row) string {
 	return ", none certainly slower than raw"
 }
 
-// isSlower reports whether a measurement is certainly slower than raw bytes: by the noise that is
-// shown beside the ratio, which may be larger than the upper half of a lopsided interval.
-func isSlower(r stat.Row) bool {
+// isSlower reports whether a measurement is certainly slower than raw bytes.
+func isSlower(r stat.Row) bool { return isBelow(r, 1) }
+
+// isBelow reports whether a measurement certainly reaches less than this share of raw's speed: by
+// the noise that is shown beside the ratio, which may be larger than the upper half of a lopsided
+// interval.
+func isBelow(r stat.Row, share float64) bool {
 	if !isCompared(r) {
 		return false
 	}
 	percent, ok := r.ToRaw.Spread()
-	return ok && r.ToRaw.Median*(1+percent/100) < 1
+	return ok && r.ToRaw.Median*(1+percent/100) < share
+}
+
+// slowRows returns the measurements that certainly reach less than half of raw's speed, at other
+// sizes than s.size.
+func (s series) slowRows() []stat.Row {
+	return selected(s.rows, func(r stat.Row) bool {
+		return r.Cell.Size != s.size && isBelow(r, 0.5)
+	})
 }
 
 // framingNames lists the framings of rows: "ndjson and 60 KiB chunks".
