@@ -2,6 +2,7 @@ package view
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/pipebench/pipebench/results"
@@ -30,13 +31,9 @@ type driveRecords struct {
 	cutShort *results.Target // the search that met no limit in its time
 	growth   string          // a text if the times grow faster than the sizes
 	notTried []string        // sizes for which there was no time
-
-	uncompared bool // a tool was called, and its answers were not compared
 }
 
 func (d *driveRecords) add(t *results.Target) {
-	s := t.Evidence.Server
-	d.uncompared = d.uncompared || s != nil && s.Uncompared
 	switch {
 	case t.Verdict == results.VerdictNotTried:
 		what := "large replies"
@@ -128,7 +125,7 @@ func resultOf(targets []results.Target) DriveResult {
 		r.tone = Mixed
 		size := results.FormatSize(d.served)
 		r.text = "requests that call no tool work to " + size + " (--tool NAME calls one)"
-		if d.uncompared {
+		if slices.ContainsFunc(targets, isUncompared) {
 			r.text = "requests work to " + size + "; answers were not compared"
 		}
 		r.text += d.growth
@@ -136,6 +133,10 @@ func resultOf(targets []results.Target) DriveResult {
 		r.judge(&results.Target{}, "", d.growth) // no size failed
 	}
 	return r
+}
+
+func isUncompared(t results.Target) bool {
+	return t.Evidence.Server != nil && t.Evidence.Server.Uncompared
 }
 
 // failsAtAnySize reports whether a server failed after a certain number of requests, although all

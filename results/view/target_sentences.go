@@ -127,7 +127,6 @@ func limitSentence(messages string, limit int64, t results.Target) string {
 	return text
 }
 
-// replaySentence says how far a recording was replayed to a server, and how the replay ended.
 func replaySentence(t results.Target) string {
 	replay := t.Evidence.Replay
 	text := fmt.Sprintf("%s replayed, %d of them requests that were answered: %s",

@@ -177,7 +177,12 @@ func (d *Driver) search(
 	if err != nil && (ctx.Err() == nil || s.Low == 0) {
 		return found, err
 	}
-	return append(found, s.record()), err
+	t := s.record()
+	if s.Low == 0 && refused.Verdict == target.ErrorReply && d.protocol.CallsTool() {
+		t.Evidence.Advice = refused.Why + "; is it the right tool, with all that it needs " +
+			"(--tool, --tool-args)? --request unknown calls none"
+	}
+	return append(found, t), err
 }
 
 // envelope is how far echoes stay below the limit of requests, which may be lower for another kind
@@ -346,10 +351,6 @@ func (s *search) record() results.Target {
 		payload := len(s.make(s.Low).Payload())
 		t.Evidence.Size = &results.SizeEvidence{PayloadBytes: payload}
 		e.FailedAt += int(largest) - s.Low // a reply may be larger than its request
-	}
-	if s.Low == 0 && s.tried[s.High].Verdict == target.ErrorReply && s.driver.protocol.CallsTool() {
-		t.Evidence.Advice = t.Evidence.Why + "; is it the right tool, with all that it needs " +
-			"(--tool, --tool-args)? --request unknown calls none"
 	}
 	for _, out := range s.tried {
 		if out.Verdict == target.Truncated && target.Verdict(t.Verdict).Ended() {
