@@ -63,8 +63,8 @@ var advice = map[string]map[string]string{
 		"C stdio": "leave SIGPIPE alone, or look at the result of write and fflush",
 	},
 	classFull: {
-		"Node": "console.log drops errors: write by process.stdout, and listen to its error " +
-			"event",
+		"Node": "console.log and process.exit drop errors: write by process.stdout, listen to " +
+			"its error event, and return instead of calling process.exit",
 		"Python":  "do not catch OSError around print, and flush before the end",
 		"Go":      "look at the errors of fmt.Fprint, Flush and Close",
 		"Rust":    "look at the results of write and flush",

@@ -66,6 +66,8 @@ func TestScriptsGetTheAdviceOfTheirRuntime(t *testing.T) {
 	for _, s := range []struct{ name, text, situation, verdict, found, advice string }{
 		{"node", `process.stdout.write("x".repeat(1 << 20)); process.exit(0)`, "late-reader", "fails", "cut at 65,536 B: what one pipe holds", "process.exitCode"},
 		{"node", `console.log("x")`, "full-device", "fails", "exit 0, though", "process.stdout"},
+		{"node", `process.stdout.write("x"); process.exit(0)`, "full-device", "fails",
+			"exit 0, though", "process.exit"},
 		{"python3", "import time\nfor i in range(10): print(i); time.sleep(.2)", "block-buffer",
 			"slow", "it gathers them in a buffer", "flush=True"},
 		{"python3", "import os\nos.write(1, b'x' * 100_000)", "nonblocking-pipe", "fails", "cut at 65,536 B", "os.write"},
