@@ -53,8 +53,7 @@ func meaning(rows []stat.Row) []string {
 		texts = figureSentences(run.bare)
 	}
 	if program.noisy || strings.Contains(strings.Join(texts, ""), tooNoisyToTell) {
-		texts = append(texts,
-			"A quieter machine, or more samples, may tell more.")
+		texts = append(texts, "A quieter machine, or more samples, may tell more.")
 	}
 	for _, effect := range effects {
 		texts = append(texts, effect.text)

@@ -153,9 +153,8 @@ func (s series) sharesText() string {
 	}
 	first, last := known[0], known[len(known)-1]
 	text := framingNames(known) + " " + rangeText(known) + " (" + noiseText(known) + ")"
-	isAlone := len(known)+len(noisy) == 1 // the user asked for this framing: its noise is shown
 	switch alike := sharesAlike(*first.ToRaw, *last.ToRaw); {
-	case alike && isBlurred(first) && !isAlone:
+	case alike && isBlurred(first):
 		return tooNoisyToTell
 	case len(known) == 1:
 	case alike:
