@@ -101,7 +101,12 @@ func endsInTime(p *program, f *finding, o *outcome) {
 	case o.pipe == syspipe.PTY && p.ref().endedOtherwise(o.end):
 		f.fails("%s, and with a file %s: %s", o.end, ref.end, o.words())
 	default:
-		f.ok("%s, %s; %s to standard error", o.end, size(o.total), size(o.stderrBytes))
+		wrote := size(o.total)
+		hadItsInput := o.input == wholeInput || len(p.options.Stdin) == 0
+		if least, _ := p.ref().lengths(); o.total < least && hadItsInput {
+			wrote += " of " + size(least)
+		}
+		f.ok("%s, %s; %s to standard error", o.end, wrote, size(o.stderrBytes))
 	}
 }
 

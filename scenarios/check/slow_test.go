@@ -36,6 +36,32 @@ func TestAProgramThatStillWritesIsNotTakenForAStuckOne(t *testing.T) {
 	}
 }
 
+// A program that only has to end may write less than into a file. The verdict is ok, but the text
+// says so, unless the program had another input.
+func TestOutputThatIsShorterThanAFileIsSaid(t *testing.T) {
+	whole := &outcome{total: 1_001_000, end: "exit 0"}
+	for _, row := range []struct {
+		name  string
+		input input
+		stdin string
+		total int64
+		want  string
+	}{
+		{"cut", silentInput, "", 66_536, "exit 0, 66,536 B of 1,001,000 B; 0 B to standard error"},
+		{"whole", silentInput, "", 1_001_000, "exit 0, 1,001,000 B; 0 B to standard error"},
+		{"a filter", emptyInput, "x\n", 0, "exit 0, 0 B; 0 B to standard error"},
+		{"a cut filter", wholeInput, "x\n", 5, "exit 0, 5 B of 1,001,000 B; 0 B to standard error"},
+	} {
+		p := &program{runs: reference{whole}, options: Options{Stdin: []byte(row.stdin)}}
+		f := &finding{}
+		o := &outcome{streams: streams{input: row.input}, total: row.total, end: "exit 0"}
+		endsInTime(p, f, o)
+		if f.Verdict != results.OK || f.Found != row.want {
+			t.Errorf("%s: %s: %s, want %s", row.name, f.Verdict, f.Found, row.want)
+		}
+	}
+}
+
 // The reader leaves when the time of a program is up. If the program ends by that, it has not ended
 // in its time.
 func TestAProgramThatEndsBecauseItsTimeIsUpHasNotEndedInTime(t *testing.T) {
