@@ -164,3 +164,26 @@ func TestAReplayThatPassesNamesAnotherCommandThanCheck(t *testing.T) {
 		t.Errorf("it says\n%s", text.String())
 	}
 }
+
+// A name that says the protocol, the framing and the request at once is said once.
+func TestDriveNamesTheProtocolOnce(t *testing.T) {
+	for _, row := range []struct{ spoken, framing, request, want string }{
+		{"lines", "ndjson", "lines", "server: lines, ndjson\n"},
+		{"mcp 2025-06-18", "ndjson", "tool echo", "server: mcp 2025-06-18, ndjson, tool echo\n"},
+	} {
+		server := &results.ServerEvidence{
+			Spoken: row.spoken, Framing: row.framing, Request: row.request,
+		}
+		set := &results.Set{Targets: []results.Target{{
+			Command: []string{"server"}, Size: 1024, Verdict: "ok",
+			Evidence: results.TargetEvidence{Server: server},
+		}}}
+		var text strings.Builder
+		if err := view.WriteDrive(&text, view.FormatTable, set, view.Options{}); err != nil {
+			t.Fatal(err)
+		}
+		if !strings.Contains(text.String(), row.want) {
+			t.Errorf("no %q in %s", row.want, text.String())
+		}
+	}
+}

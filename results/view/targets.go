@@ -1,7 +1,6 @@
 package view
 
 import (
-	"fmt"
 	"io"
 	"strings"
 
@@ -72,8 +71,11 @@ func howDriven(set *results.Set) string {
 	if server == nil {
 		return command
 	}
-	return fmt.Sprintf("%s: %s, %s, %s", command, server.Spoken,
-		results.FramingPhrase(server.Framing), server.Request)
+	text := command + ": " + server.Spoken + ", " + results.FramingPhrase(server.Framing)
+	if server.Request != server.Spoken {
+		text += ", " + server.Request
+	}
+	return text
 }
 
 // loadTable shows the sizes and loads with which one server was tried. It leaves out columns in the
