@@ -1,6 +1,7 @@
 package view
 
 import (
+	"regexp"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -192,13 +193,16 @@ func (o Options) Wrap(text string) string {
 // Fill joins the lines of a paragraph, and breaks it between words to fit the screen.
 func (o Options) Fill(text string) string { return strings.Join(wrap(text, o.Columns()), "\n") }
 
+// unit matches a number's last digit and the unit after it.
+var unit = regexp.MustCompile(`(\d) (%|(?:[nµm]?s|[kKMGT]?i?B)\b)`)
+
 // wrap breaks a line between words, so that each part has at most width characters. A word that
 // does not fit is broken only after slashes.
 func wrap(line string, width int) []string {
 	fits := func(part string) bool { return utf8.RuneCountInString(part) <= width }
 	var out []string
-	const noBreak = "\x00" // the blank between a number and the sign for percent
-	for _, word := range strings.Fields(strings.ReplaceAll(line, " %", noBreak+"%")) {
+	const noBreak = "\x00" // the blank between a number and its unit
+	for _, word := range strings.Fields(unit.ReplaceAllString(line, "${1}"+noBreak+"${2}")) {
 		word = strings.ReplaceAll(word, noBreak, " ")
 		parts := []string{word}
 		between := " "

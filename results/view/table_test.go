@@ -2,6 +2,7 @@ package view
 
 import (
 	"bytes"
+	"slices"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -108,14 +109,19 @@ func TestTablesFitTheScreen(t *testing.T) {
 	}
 }
 
-func TestPercentStaysWithItsNumber(t *testing.T) {
-	const text = "chunks 83 % (±39 %)."
-	for width := range len(text) {
+func TestUnitsStayWithTheirNumbers(t *testing.T) {
+	const text = "83 % (±39 %), 16 KiB in 1.37 ms, 447 µs or 3 s, 66,536 B at 1.5 GB/s"
+	units := []string{"%", "KiB", "ms", "µs", "s", "B", "GB"}
+	for width := 8; width < len(text); width++ {
 		for _, line := range wrap(text, width) {
-			if strings.HasPrefix(line, "%") {
-				t.Errorf("in %d columns, a line begins with %q", width, line)
+			first := strings.Trim(strings.Fields(line)[0], "),/s")
+			if slices.Contains(units, first) || strings.HasPrefix(line, "s,") {
+				t.Errorf("in %d columns, a line begins with the unit of %q", width, line)
 			}
 		}
+	}
+	if got := wrap("4 samples 4 maps", 5); len(got) != 4 {
+		t.Errorf("words that begin like units stay with their numbers: %q", got)
 	}
 }
 
