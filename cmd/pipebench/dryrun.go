@@ -18,7 +18,7 @@ import (
 const drawTime = 4 * time.Second
 
 // printPlan prints for --dry-run what would be measured, how long that would take, and what this
-// machine cannot measure. If it can measure nothing, printPlan returns an error.
+// machine cannot measure. It returns an error if that leaves nothing to measure, or to assert.
 func (f *runFlags) printPlan(cmd *cobra.Command, p bench.Plan) error {
 	w := cmd.OutOrStdout()
 	unsupported := map[string]int{} // from a reason to the number of cells
@@ -33,6 +33,12 @@ func (f *runFlags) printPlan(cmd *cobra.Command, p bench.Plan) error {
 	reasons := slices.Sorted(maps.Keys(unsupported))
 	if len(supported) == 0 {
 		return fmt.Errorf("no cell can be measured here: %s", strings.Join(reasons, "; "))
+	}
+	for _, condition := range f.asserts {
+		if !slices.ContainsFunc(supported, condition.IsAbout) {
+			return &statusError{exitInconclusive, fmt.Errorf("it cannot be told whether %s: "+
+				"no cell of it is measured here", condition.Text)}
+		}
 	}
 	if f.detail {
 		for _, c := range supported {

@@ -91,7 +91,7 @@ type Case struct {
 func (c Condition) Evaluate(s *results.Set) Result {
 	out := Result{Assert: c.Text, Outcome: Holds}
 	for _, one := range c.cases(s) {
-		if c.isAbout(one.cell) {
+		if c.IsAbout(one.cell) {
 			out.Cases = append(out.Cases, c.judge(one))
 		}
 	}
@@ -110,7 +110,8 @@ func (c Condition) Evaluate(s *results.Set) Result {
 	return out
 }
 
-func (c Condition) isAbout(cell results.Cell) bool {
+// IsAbout reports whether the condition is about a cell.
+func (c Condition) IsAbout(cell results.Cell) bool {
 	if c.Size >= 0 && int64(cell.Size) != c.Size {
 		return false
 	}
