@@ -63,7 +63,6 @@ const nextAfterDrive = "If it hangs with your client: pipebench check --server t
 const nextAfterReplay = "If it still hangs with your client, which may not wait for each answer " +
 	"as a replay does: pipebench inspect PID looks at both while they hang."
 
-// howDriven says which server was loaded, and how.
 func howDriven(set *results.Set) string {
 	t := set.Targets[len(set.Targets)-1] // the framing may be found out only during the run
 	command := strings.Join(t.Command, " ")
