@@ -55,8 +55,8 @@ func TestOverheadTitle(t *testing.T) {
 	}
 }
 
-// The picture of ratios says in its title between which shares of the text the framings lie, and the
-// condition of the text.
+// The picture of ratios says in its title between which shares of the text the framings lie, and
+// the condition of the text.
 func TestRatioTitleHasTheTextsShares(t *testing.T) {
 	for _, set := range []*results.Set{fullSet(), testSet()} {
 		told := view.Summarise(set).Meaning[0]
@@ -88,7 +88,8 @@ func TestChunkTitle(t *testing.T) {
 				"than chunks of 8 KiB (one CPU, 1 MiB messages)"},
 		{"a tiny loss", "chunked", []Point{exact(0, 99.7), exact(1, 100)}, none},
 		{"in doubt", "chunked", []Point{exact(0, 80), doubtful},
-			"Too noisy to tell what the size of chunks does to goodput; more samples may tell more"},
+			"Too noisy to tell what the size of chunks does to goodput; more samples may " +
+				"tell more"},
 	} {
 		c := Chart{X: Axis{Places: []string{"4 KiB", "8 KiB"}}}
 		c.Panels = []Panel{{Title: "one CPU", Series: []Series{{Name: tt.line, Points: tt.points}}}}
@@ -99,7 +100,8 @@ func TestChunkTitle(t *testing.T) {
 }
 
 // Only panels that have chunks and whole messages tell what chunks gain: the ratio of two points
-// that are drawn, neither of them hollow. A panel in which noise hides it says nothing of the others.
+// that are drawn, neither of them hollow. A panel in which noise hides it says nothing of the
+// others.
 func TestChunksGain(t *testing.T) {
 	const general = "How long a small message waits behind large ones"
 	const start, end = "With chunks of the best size, a small message waits ", " as long"

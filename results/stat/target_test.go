@@ -178,8 +178,10 @@ func TestGrowthNamesAServerThatWaits(t *testing.T) {
 		took, spent func(size float64) float64
 		says        bool
 	}{
-		{func(n float64) float64 { return n * n / 1e4 }, func(n float64) float64 { return n }, true},
-		{func(n float64) float64 { return n * n / 1e4 }, func(n float64) float64 { return n * n / 1e5 },
+		{func(n float64) float64 { return n * n / 1e4 },
+			func(n float64) float64 { return n }, true},
+		{func(n float64) float64 { return n * n / 1e4 },
+			func(n float64) float64 { return n * n / 1e5 },
 			false},
 		{func(n float64) float64 { return 2 * n }, func(n float64) float64 { return n }, false},
 	} {

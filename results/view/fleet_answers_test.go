@@ -40,7 +40,8 @@ func TestOnlyAlikeAnswersStandUnderAlike(t *testing.T) {
 		return m
 	}
 	alone := asked("b", 220)
-	alone.Answers = append(alone.Answers, results.Finding{ID: "rule/fifo/slot", Value: 1.0, Unit: "B"})
+	slot := results.Finding{ID: "rule/fifo/slot", Value: 1.0, Unit: "B"}
+	alone.Answers = append(alone.Answers, slot)
 	sections := FleetSections([]stat.Member{asked("a", 1), alone}, nil)
 	lead := sections[0].Lead
 	const want = "What other kinds of pipe do: 1 answer, alike on 2 machines."

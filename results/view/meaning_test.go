@@ -676,7 +676,9 @@ func TestTheSentencesOfRunLeaveOutTune(t *testing.T) {
 		r := resultstest.Record(large, 1_000_000, resultstest.Around(90e3, 0.005)...)
 		r.Run = e.Run
 		s.Add(r)
-		s.Add(results.Finding{Run: e.Run, ID: "tune/sending", Verdict: results.Noted, Found: advice})
+		s.Add(results.Finding{
+			Run: e.Run, ID: "tune/sending", Verdict: results.Noted, Found: advice,
+		})
 	}
 	sum := Summarise(s)
 	if diff := cmp.Diff(want, sum.Meaning); diff != "" {

@@ -87,8 +87,8 @@ func TestALimitAtOneReadIsNotThePipes(t *testing.T) {
 	}
 }
 
-// A server that takes each read for one message answers a request that is sent apart from the end of
-// the handshake.
+// A server that takes each read for one message answers a request that is sent apart from the end
+// of the handshake.
 func TestAServerThatTakesEachReadForAMessageIsNamed(t *testing.T) {
 	t.Parallel()
 	for _, job := range []string{"joins", "joins " + t.TempDir() + "/started"} {
@@ -110,7 +110,8 @@ func TestAServerThatTakesEachReadForAMessageIsNamed(t *testing.T) {
 				t.Errorf("warns %q", said)
 			}
 			advice := limits[0].Evidence.Advice
-			if strings.Contains(advice, "send the answer") || !strings.Contains(advice, "could not read") {
+			if strings.Contains(advice, "send the answer") ||
+				!strings.Contains(advice, "could not read") {
 				t.Errorf("advises %q", advice)
 			}
 		})
@@ -142,7 +143,8 @@ func TestANonBlockingOutputIsNamedThoughOneByteIsOnlyLate(t *testing.T) {
 		t.Skip("only Linux tells that another process does not block")
 	}
 	t.Parallel()
-	o := drive.Options{Command: python(t, losingServer), Patience: 2e8} // each failure is waited for
+	// each failure is waited for
+	o := drive.Options{Command: python(t, losingServer), Patience: 2e8}
 	limits, err := begin(t, o).FindLimits(t.Context(), 256<<10, discard)
 	if err != nil {
 		t.Fatal(err)

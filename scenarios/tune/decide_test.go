@@ -139,8 +139,8 @@ func slowDown(records []results.Record, factor float64, chosen func(results.Cell
 	}
 }
 
-// A change that makes messages slower at one placement is not advised for all, by any objective, and
-// whether or not the records prove anything. The answer names the placement for which it holds.
+// A change that makes messages slower at one placement is not advised for all, by any objective,
+// and whether or not the records prove anything. The answer names the placement for which it holds.
 func TestAChangeIsAdvisedOnlyIfNoPlacementContradicts(t *testing.T) {
 	for _, objective := range []Objective{Balanced, Throughput, Latency} {
 		for _, disturbed := range []bool{false, true} {
@@ -153,7 +153,8 @@ func TestAChangeIsAdvisedOnlyIfNoPlacementContradicts(t *testing.T) {
 			}
 			answer := Decide(records, objective).Answer(nil)
 			text := strings.Join(answer.Sentences, "\n")
-			const want = "Only if you know that the ends run on two CPUs, use a pipe of 1 MiB: goodput is "
+			const want = "Only if you know that the ends run on two CPUs, use a pipe of " +
+				"1 MiB: goodput is "
 			if answer.Lever != unchanged || !strings.Contains(text, want) {
 				t.Errorf("%s, disturbed: %t: lever %s, no %q in\n%s", objective, disturbed,
 					answer.Lever, want, text)
@@ -166,7 +167,8 @@ func withoutWrites(records []results.Record) []results.Record {
 	return slices.DeleteFunc(records, func(r results.Record) bool { return r.Cell.WriteSize > 0 })
 }
 
-// Noise can set the medians of a table apart from what paired samples say. The reader sees the table.
+// Noise can set the medians of a table apart from what paired samples say. The reader sees the
+// table.
 func TestAChangeThatTheTableContradictsIsNotAdvised(t *testing.T) {
 	records := withoutWrites(usual.records(12, 1))
 	for _, r := range records {
