@@ -63,6 +63,7 @@ type Point struct {
 
 	Label   string // text beside the point
 	Samples int    // number of samples behind the figure; 0 if it is exact
+	Sample  string // the name of one, if it is no sample: "machine"
 	Doubt   bool   // the figure is rough (see [view.IsRough]): the marker is hollow
 }
 

@@ -14,14 +14,13 @@ import (
 // FleetCharts compares machines by the goodput of each framing relative to raw bytes, which have no
 // framing. There is a chart only if at least two machines measured framings and raw bytes.
 func FleetCharts(members []stat.Member) []Chart {
-	outliers, _ := stat.FleetOutliers(members)
 	d := fleetDrawing{cells: view.FleetStreams(members), few: view.AreFew(members)}
-	d.members = d.measuring(stat.WithoutOutliers(members, outliers))
+	d.members = d.measuring(members)
 	if len(d.members) < 2 {
 		return nil
 	}
 	if !d.few {
-		d.groups = view.FramingGroups(d.members)
+		d.groups = view.FramingGroups(members)
 	}
 	for _, cell := range d.cells {
 		d.sizes = append(d.sizes, cell.Size)
@@ -40,10 +39,10 @@ func FleetCharts(members []stat.Member) []Chart {
 	}
 	c.Title = d.title()
 	c.Notes = d.notes()
-	isRawAlone := func(m stat.Member) bool {
-		return slices.ContainsFunc(m.Figures, func(f stat.Figure) bool { return f.RawAlone > 0 })
+	hasOddRaw := func(m stat.Member) bool {
+		return slices.ContainsFunc(m.Figures, func(f stat.Figure) bool { return f.OddRaw })
 	}
-	if slices.ContainsFunc(members, isRawAlone) {
+	if slices.ContainsFunc(members, hasOddRaw) {
 		c.Notes = append(c.Notes, "Where raw alone is slower or faster than on other machines, "+
 			"nothing is drawn.")
 	}
@@ -103,8 +102,9 @@ func (d *fleetDrawing) notes() []string {
 		return []string{"Points are medians of the ratios taken round by round; bars are the " +
 			"95 % interval."}
 	}
-	notes := []string{"Points are the median machine; bars hold 80 of 100 machines. " +
-		"Machines that stand out or are too noisy are left out."}
+	notes := []string{fmt.Sprintf("Points are the median machine; bars hold the middle 80 %% of "+
+		"the machines, or all of %d or fewer. Machines that are too noisy are left out.",
+		stat.FewMachines)}
 	for _, framing := range slices.Sorted(maps.Keys(d.groups)) {
 		var titles []string
 		for _, g := range d.groups[framing] {
@@ -112,19 +112,6 @@ func (d *fleetDrawing) notes() []string {
 		}
 		notes = append(notes, results.FramingPhrase(framing)+": one line for "+
 			strings.Join(titles, ", one for ")+".")
-	}
-	var lonely []string
-	for _, cell := range d.cells {
-		for _, g := range d.groupsIn(cell) {
-			name := d.nameOf(g, cell) + ", " + results.ShortPlacement(cell.Placement)
-			if view.FleetFigure(g.Members, cell).Between && !slices.Contains(lonely, name) {
-				lonely = append(lonely, name)
-			}
-		}
-	}
-	if len(lonely) > 0 {
-		notes = append(notes, "No machine is near these medians: "+
-			strings.Join(lonely, "; ")+".")
 	}
 	return notes
 }
@@ -193,7 +180,8 @@ func (d *fleetDrawing) point(g view.Group, cell results.Cell) (p Point, isMeasur
 	if !d.few {
 		figure := view.FleetFigure(g.Members, cell)
 		return Point{
-			X: at, Y: figure.Median, Low: figure.P10, High: figure.P90, Samples: figure.N,
+			X: at, Y: figure.Median, Low: figure.Least, High: figure.Most,
+			Samples: figure.N, Sample: "machine",
 		}, figure.N > 0
 	}
 	for _, f := range g.Members[0].Figures {

@@ -136,42 +136,42 @@ func sharingMember(name, kernel string, share float64) stat.Member {
 	return m
 }
 
-// Groups of machines that the first sentence names have lines of their own. A median that lies
-// between two groups is named.
+// kernels returns machines of which every second has another kernel, on which ndjson is slower.
+func kernels(n int, factor float64) []stat.Member {
+	var sets []*results.Set
+	for i := range n {
+		m := resultstest.Machine{Name: fmt.Sprint("m", i), Kernel: "6.18.2"}
+		if i%2 == 0 {
+			m.Kernel = "6.1.7"
+			m.Slow = map[string]float64{"ndjson": factor}
+		}
+		sets = append(sets, m.Run())
+	}
+	return stat.FleetOf(results.Merge(sets...)).Members()
+}
+
+// Groups of machines that the first sentences name have lines of their own.
 func TestTheChartOfAFleetShowsTheGroupsOfItsFirstSentence(t *testing.T) {
-	kernels := []string{"6.1.7", "6.18.2"}
-	for _, tt := range []struct {
-		differ bool
-		names  []string
-		note   string
-		title  string
-	}{
-		{true, []string{"ndjson, linux 6.1", "ndjson, linux 6.18"},
-			"ndjson: one line for linux 6.1, one for linux 6.18.",
-			"Framings keep 60 to 84 % of raw's goodput: medians of 8 machines"},
-		{false, []string{"ndjson"}, "No machine is near these medians: ndjson, one CPU.",
-			"Framings keep 72 % of raw's goodput: medians of 8 machines"},
-	} {
-		var members []stat.Member
-		for i := range 8 {
-			kernel := kernels[0]
-			if tt.differ {
-				kernel = kernels[i%2]
-			}
-			share := []float64{0.6, 0.84}[i%2]
-			members = append(members, sharingMember(fmt.Sprint("m", i), kernel, share))
-		}
-		charts := FleetCharts(members)
-		if len(charts) != 1 {
-			t.Fatalf("%d charts", len(charts))
-		}
-		c := charts[0]
-		if !slices.Equal(c.names(), tt.names) || !slices.Contains(c.Notes, tt.note) {
-			t.Errorf("names %q, notes %q", c.names(), c.Notes)
-		}
-		if c.Title != tt.title {
-			t.Errorf("title %q", c.Title)
-		}
+	c := FleetCharts(kernels(8, 1.5))[0]
+	names := []string{
+		"ndjson, linux 6.1", "ndjson, linux 6.18", "content-length", "60 KiB chunks", "length-prefix",
+	}
+	slices.Sort(names)
+	got := slices.Sorted(slices.Values(c.names()))
+	const note = "ndjson: one line for linux 6.1, one for linux 6.18."
+	if !slices.Equal(got, names) || !slices.Contains(c.Notes, note) {
+		t.Errorf("names %q, notes %q", got, c.Notes)
+	}
+	const title = "Framings keep 57 to 95 % of raw's goodput: medians of 8 machines"
+	if c.Title != title {
+		t.Errorf("title %q", c.Title)
+	}
+	p := c.Panels[0].Series[0].Points[0]
+	if p.Samples != 4 && p.Samples != 8 || p.Sample != "machine" {
+		t.Errorf("point %+v", p)
+	}
+	if c = FleetCharts(kernels(8, 1))[0]; len(c.names()) != 4 {
+		t.Errorf("machines are alike: names %q", c.names())
 	}
 }
 
@@ -193,7 +193,7 @@ func TestTheChartOfAFleetIsOfTheMachinesOfThePage(t *testing.T) {
 		members = append(members, sharingMember(fmt.Sprint("m", i), "6.1.7", 0.8))
 	}
 	for i := range members[0].Figures {
-		members[0].Figures[i].RawAlone = 0.5
+		members[0].Figures[i].OddRaw = true
 	}
 	c := FleetCharts(members)[0]
 	if !slices.Equal(c.names(), []string{"ndjson"}) {

@@ -208,7 +208,7 @@ func (d *panelDrawing) describe(s Series, p Point) string {
 	}
 	samples := ""
 	if p.Samples > 0 {
-		samples = results.FormatCount(p.Samples, "sample")
+		samples = results.FormatCount(p.Samples, cmp.Or(p.Sample, "sample"))
 	}
 	doubt := ""
 	if p.Doubt {

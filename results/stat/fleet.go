@@ -17,7 +17,9 @@ type Fleet struct {
 	named map[string]*fleetRun // the same runs by name
 	cells []results.Cell       // in which machines are compared
 	index map[results.Cell]int // by cell: the index in cells
-	texts map[string]string    // one copy of each text, because lines repeat the same texts
+	// streams has the indices in cells by the cell without its framing.
+	streams map[results.Cell][]int
+	texts   map[string]string // one copy of each text, because lines repeat the same texts
 }
 
 // A fleetRun is what the fleet keeps of a run.
@@ -48,6 +50,8 @@ func NewFleet() *Fleet {
 		named: make(map[string]*fleetRun),
 		index: make(map[results.Cell]int),
 		texts: make(map[string]string),
+
+		streams: make(map[results.Cell][]int),
 	}
 }
 
@@ -129,6 +133,9 @@ func (f *Fleet) addRecord(run *fleetRun, r results.Record) {
 		at = len(f.cells)
 		f.index[r.Cell] = at
 		f.cells = append(f.cells, r.Cell)
+		stream := r.Cell
+		stream.Framing = ""
+		f.streams[stream] = append(f.streams[stream], at)
 	}
 	r.Run = run.environment.Run // one copy of the text for all observations
 	samples := RelativeMetric(r.Cell).observations([]results.Record{r})
@@ -226,7 +233,8 @@ type Member struct {
 	Doubtful []results.Cell // of raw: with samples in two clusters
 	Messages int
 
-	Disagreement *Disagreement // of its runs; nil if none is sure
+	Disagreement []Difference // of its runs, as indices of Differing
+	Differing    []Member     // one for each run, if they disagree
 }
 
 // Environment returns the environment of the run that measured most cells.
@@ -239,11 +247,24 @@ type Figure struct {
 	Speed Estimate // goodput, or the time of a round trip
 	ToRaw Estimate // its N is 0 for raw itself, and if raw was not measured
 
-	// RawAlone is how many times the figure of raw is the usual one, where framings are as fast as
-	// usual. It is 0 elsewhere. Ratios to such a raw say nothing about a framing.
-	RawAlone float64
-
+	OddRaw     bool // raw is not as on most machines: ratios to it say nothing about a framing
 	RunsDiffer bool // beyond the noise, so that no run has this figure
+
+	steady Estimate // Speed without the phases in which all framings were slower or faster
+}
+
+// Compared returns the estimate by which machines are compared: the ratio to the framing raw or,
+// for raw itself, the speed. Its N is 0 if there is none, or if no run has this figure.
+func (f Figure) Compared() Estimate {
+	switch {
+	case f.RunsDiffer:
+		return Estimate{}
+	case f.Cell.Framing == results.FramingRaw:
+		return f.Speed
+	case f.OddRaw:
+		return Estimate{}
+	}
+	return f.ToRaw
 }
 
 // Members sums up each machine. The machines stand in the order in which their first lines were
@@ -270,7 +291,7 @@ func (f *Fleet) Members() []Member {
 	for i, e := range runs {
 		members[i].Name = names[e.Node()]
 	}
-	markRawAlone(members)
+	markOddRaw(members, Differences(members))
 	return members
 }
 
@@ -314,40 +335,76 @@ func (f *Fleet) member(runs []*fleetRun) Member {
 	for _, id := range slices.Sorted(maps.Keys(answers)) {
 		m.Answers = append(m.Answers, answers[id])
 	}
-	var observed [][]observation
 	for at := range f.cells {
 		if len(samples[at]) > 0 {
-			figure, compared := f.figure(at, samples)
-			m.Figures = append(m.Figures, figure)
-			observed = append(observed, compared)
+			m.Figures = append(m.Figures, f.figure(at, samples))
 		}
 	}
-	if len(runs) > 1 {
-		m.compareRuns(observed)
-	}
 	slices.SortFunc(m.Figures, func(a, b Figure) int { return compareCells(a.Cell, b.Cell) })
+	if len(runs) > 1 {
+		var each []Member
+		for _, run := range runs {
+			if run.starts() > 1 {
+				each = append(each, f.member([]*fleetRun{run}))
+			}
+		}
+		m.compareRuns(each)
+	}
 	return m
 }
 
-// figure computes the figure of one machine for f.cells[at], and returns what [Figure.Compared] was
-// made from. The map has the machine's samples, by the index in f.cells.
-func (f *Fleet) figure(at int, samples map[int][]observation) (Figure, []observation) {
+// starts returns how many starts of the worker processes a run has at most in one cell.
+func (run *fleetRun) starts() int {
+	most := 0
+	for _, own := range run.samples {
+		forks := make(map[forkID]bool)
+		for _, o := range own {
+			forks[o.moment.fork] = true
+		}
+		most = max(most, len(forks))
+	}
+	return most
+}
+
+// figure computes the figure of one machine for f.cells[at]. The map has the machine's samples, by
+// the index in f.cells.
+func (f *Fleet) figure(at int, samples map[int][]observation) Figure {
 	cell := f.cells[at]
 	own := samples[at]
 	sortObservations(own)
-	figure := Figure{Cell: cell, Speed: estimate(own)}
-	if cell.Framing == results.FramingRaw {
-		return figure, own
-	}
+	figure := Figure{Cell: cell, Speed: estimate(own), steady: estimate(f.steady(at, samples))}
 	beside := cell
 	beside.Framing = results.FramingRaw
 	raw, measured := f.index[beside]
-	if !measured {
-		return figure, nil
+	if measured && cell.Framing != results.FramingRaw {
+		figure.ToRaw = estimate(ratiosOf(own, samples[raw]))
 	}
-	ratios := ratiosOf(own, samples[raw])
-	figure.ToRaw = estimate(ratios)
-	return figure, ratios
+	return figure
+}
+
+// steady returns the samples of f.cells[at] without the phases in which the other framings were
+// slower or faster, too.
+func (f *Fleet) steady(at int, samples map[int][]observation) []observation {
+	stream := f.cells[at]
+	stream.Framing = ""
+	phases := make(map[moment][]float64) // what each of the other framings was, relative to usual
+	for _, other := range f.streams[stream] {
+		if other == at || len(samples[other]) == 0 {
+			continue
+		}
+		usual := medianOf(valuesOf(samples[other]))
+		for _, o := range samples[other] {
+			phases[o.moment] = append(phases[o.moment], o.value/usual)
+		}
+	}
+	var steady []observation
+	for _, o := range samples[at] {
+		if all := phases[o.moment]; len(all) > 0 {
+			o.value /= medianOf(all)
+		}
+		steady = append(steady, o)
+	}
+	return steady
 }
 
 // sortObservations puts observations in an order that does not depend on the order of the lines in

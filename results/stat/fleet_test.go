@@ -21,3 +21,22 @@ func TestMachinesKeepTheOrderInWhichTheyCome(t *testing.T) {
 		t.Errorf("got %q", got)
 	}
 }
+
+// Of several records of one server the worst counts, and the smallest limit, in any order.
+func TestAServersLimitIsKeptInAnyOrder(t *testing.T) {
+	size := results.Target{Run: "r", Command: []string{"server"}, Size: 65536, Verdict: "deaf"}
+	limit := results.Target{Run: "r", Command: []string{"server"}, Verdict: "deaf",
+		RequestLimit: new(int64(10000))}
+	larger := limit
+	larger.RequestLimit = new(int64(20000))
+	for _, order := range [][]results.Target{{size, limit, larger}, {larger, limit, size}} {
+		fleet := NewFleet()
+		for _, r := range order {
+			fleet.Add(r)
+		}
+		answers := fleet.Members()[0].Answers
+		if len(answers) != 1 || answers[0].Value != 10000.0 {
+			t.Errorf("answers %+v", answers)
+		}
+	}
+}

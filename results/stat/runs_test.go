@@ -46,14 +46,14 @@ func TestRunsThatDifferAreNotOneFigure(t *testing.T) {
 	new.Environments[0].Time = new.Environments[0].Time.Add(25 * time.Hour)
 	for _, set := range []*results.Set{results.Merge(old, new), results.Merge(new, old)} {
 		member := FleetOf(set).Members()[0]
-		d := member.Disagreement
-		if d == nil {
-			t.Fatal("the runs are said to agree")
+		if len(member.Disagreement) != 1 {
+			t.Fatalf("got %+v", member.Disagreement)
 		}
-		isRight := d.Low.Run.Run == "new" && near(d.Low.Median, 1/1.6, 0.05) &&
-			d.High.Run.Run == "old" && near(d.High.Median, 1/1.2, 0.05)
-		if !isRight || d.Cell.Framing != "ndjson" || d.Cells != 24 || d.Compared != 24 {
-			t.Errorf("got %+v", *d)
+		d := member.Disagreement[0]
+		slow := member.Differing[d.Slow[0]].Environment().Run
+		isRight := slow == "new" && len(d.Fast) == 1 && near(d.Ratio, 1.6/1.2, 0.05)
+		if !isRight || d.Framing != "ndjson" || len(d.Cells) != 24 || len(d.Compared) != 24 {
+			t.Errorf("got %+v, %s is slow", d, slow)
 		}
 		for _, f := range member.Figures {
 			isNdjson := f.Cell.Framing == "ndjson"
@@ -75,45 +75,81 @@ func TestRunsThatDifferAreNotOneFigure(t *testing.T) {
 
 // Runs with one truth are hardly ever called different, whatever their forks and samples do.
 func TestRunsThatAreAlikeDoNotDisagree(t *testing.T) {
-	const trials, cells = 20, 100
+	const trials = 20
 	rng := rand.New(rand.NewPCG(93, 94))
 	wrong, all := 0, 0
 	for _, noise := range noises {
 		for _, luck := range []float64{0, 0.02, 0.1, 0.3} { // of a fork
 			for trial := range trials {
-				m := Member{}
-				for run := range 2 + trial%3 {
-					m.Runs = append(m.Runs, results.Environment{Run: fmt.Sprint(run)})
-				}
-				var observed [][]observation
-				for size := range cells {
-					cell := resultstest.Cell("ndjson", size)
-					m.Figures = append(m.Figures, Figure{Cell: cell})
-					var own []observation
-					for _, run := range m.Runs {
-						for fork := range Forks {
-							start := luck * rng.NormFloat64()
-							for round := range 3 {
-								taken := moment{forkID{run.Run, fork + 1}, round}
-								value := math.Exp(start + 0.05*noise.of(rng))
-								own = append(own, observation{taken, value, false})
-							}
-						}
-					}
-					observed = append(observed, own)
-				}
-				m.compareRuns(observed)
-				all++
-				if m.Disagreement != nil {
+				sample := func() float64 { return 0.05 * noise.of(rng) }
+				f := alikeFleet(rng, 2+trial%3, 8, luck, sample)
+				if found := f.member(f.runs).Disagreement; len(found) > 0 {
 					wrong++
-					t.Logf("%s, luck %v: %+v", noise.name, luck, *m.Disagreement)
+					t.Logf("%s, luck %v: %+v", noise.name, luck, found)
 				}
+				all++
 			}
 		}
 	}
 	if wrong > all/100 {
 		t.Errorf("of %d machines whose runs are alike, %d are said to disagree", all, wrong)
 	}
+}
+
+// Machines with one truth are hardly ever called different.
+func TestMachinesThatAreAlikeDoNotDiffer(t *testing.T) {
+	rng := rand.New(rand.NewPCG(95, 96))
+	wrong, all := 0, 0
+	for _, machines := range []int{3, 8, 20} {
+		for _, streams := range []int{1, 4} {
+			for _, noise := range noises {
+				for _, luck := range []float64{0.02, 0.1, 0.3} {
+					for range 2 {
+						sample := func() float64 { return 0.05 * noise.of(rng) }
+						f := alikeFleet(rng, machines, streams, luck, sample)
+						var members []Member
+						for _, run := range f.runs {
+							members = append(members, f.member([]*fleetRun{run}))
+						}
+						if found := Differences(members); len(found) > 0 {
+							wrong++
+							t.Logf("%d machines, %d streams, %s, luck %v: %+v", machines, streams,
+								noise.name, luck, found)
+						}
+						all++
+					}
+				}
+			}
+		}
+	}
+	if wrong > all/100 {
+		t.Errorf("of %d fleets whose machines are alike, %d are said to differ", all, wrong)
+	}
+}
+
+// alikeFleet returns runs that differ by chance alone: in each start of the worker processes by the
+// luck, and in each sample.
+func alikeFleet(rng *rand.Rand, runs, streams int, luck float64, sample func() float64) *Fleet {
+	f := NewFleet()
+	framings := []string{"raw", "ndjson", "chunked:61440", "content-length", "length-prefix"}
+	for i := range runs {
+		name := fmt.Sprint("run", i)
+		f.Add(results.Environment{Run: name, Time: resultstest.Time, Machine: name})
+		for size := range streams {
+			for _, framing := range framings {
+				start := 0.0
+				r := sliced(resultstest.Cell(framing, 1000+size), Forks, 3, func(_, round int) float64 {
+					if round == 0 {
+						start = luck * rng.NormFloat64()
+					}
+					return 1e5 * math.Exp(start+sample())
+				})
+				r.Run = name
+				f.Add(r)
+			}
+		}
+	}
+	return f
 }
 
 // Starts of one recorded run, dealt out to two runs, do not disagree.
@@ -136,8 +172,48 @@ func TestHalvesOfRecordedRunsDoNotDisagree(t *testing.T) {
 			renamed(set, []string{"even", "odd"}[half])
 		}
 		member := FleetOf(results.Merge(halves...)).Members()[0]
-		if len(member.Runs) != 2 || member.Disagreement != nil {
+		if len(member.Runs) != 2 || len(member.Disagreement) > 0 {
 			t.Errorf("%s: got %d runs, %+v", name, len(member.Runs), member.Disagreement)
+		}
+	}
+}
+
+// Machines that each have some starts of one recorded run do not differ.
+func TestMachinesWithTheNoiseOfARecordedRunDoNotDiffer(t *testing.T) {
+	const folder = "../../cmd/pipebench/testdata/screens/"
+	rng := rand.New(rand.NewPCG(103, 104))
+	for _, name := range []string{"run", "tune", "claims"} {
+		recorded, err := results.Read(folder + name + ".jsonl.gz")
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, machines := range []int{3, 8, 20} {
+			f := NewFleet()
+			for i := range machines {
+				id := fmt.Sprint("m", i)
+				f.Add(results.Environment{Run: id, Machine: id})
+				var starts [Forks]int
+				for at := range starts {
+					starts[at] = 1 + rng.IntN(Forks)
+				}
+				for _, r := range recorded.Records {
+					samples := r.Samples
+					r.Run = id
+					r.Samples = nil
+					for at, start := range starts {
+						for _, s := range samples {
+							if s.Fork == start {
+								s.Fork = at + 1
+								r.Samples = append(r.Samples, s)
+							}
+						}
+					}
+					f.Add(r)
+				}
+			}
+			if found := Differences(f.Members()); len(found) > 0 {
+				t.Errorf("%d machines like %s: %+v", machines, name, found)
+			}
 		}
 	}
 }
@@ -148,7 +224,8 @@ func TestANoisyRunHidesNoDifference(t *testing.T) {
 	set := results.Merge(m.manyCells("old", "ndjson", 1.2), m.manyCells("new", "ndjson", 1.6))
 	m.luck = 0.5
 	set = results.Merge(set, m.manyCells("noisy", "ndjson", 1.3))
-	if d := FleetOf(set).Members()[0].Disagreement; d == nil || d.Cell.Framing != "ndjson" {
+	d := FleetOf(set).Members()[0].Disagreement
+	if len(d) == 0 || d[0].Framing != "ndjson" {
 		t.Errorf("got %+v", d)
 	}
 }
@@ -162,8 +239,8 @@ func TestRunsOfOneStartAreNotCompared(t *testing.T) {
 			both.Records[i].Samples[j].Fork = 1
 		}
 	}
-	if d := FleetOf(both).Members()[0].Disagreement; d != nil {
-		t.Errorf("got %+v", *d)
+	if d := FleetOf(both).Members()[0].Disagreement; len(d) > 0 {
+		t.Errorf("got %+v", d)
 	}
 }
 
@@ -178,7 +255,7 @@ func TestSpeedsOfRawDifferByMoreThanShares(t *testing.T) {
 		m.level = math.Log(tt.factor)
 		both := results.Merge(old, m.manyCells("new", "", 1))
 		d := FleetOf(both).Members()[0].Disagreement
-		if (d != nil) != tt.want || d != nil && d.Cell.Framing != results.FramingRaw {
+		if (len(d) > 0) != tt.want || len(d) > 0 && d[0].Framing != "" {
 			t.Errorf("%v times as slow: got %+v", tt.factor, d)
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/pipebench/pipebench/results"
+	"github.com/pipebench/pipebench/results/stat"
 )
 
 // A column has the answers of one or more machines to some questions, or the answers that the
@@ -40,7 +41,7 @@ const longestHead = 60
 // counts the other machines. A few machines that differ from the first column are all named.
 func (c column) title(isFirst bool) string {
 	text := strings.Join(c.names, ", ")
-	isLong := len(text) > longestHead && (isFirst || len(c.names) > FewMachines)
+	isLong := len(text) > longestHead && (isFirst || len(c.names) > stat.FewMachines)
 	if more := len(c.names) - 1; more > 1 && isLong {
 		return fmt.Sprintf("%s and %d more", c.names[0], more)
 	}

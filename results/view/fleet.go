@@ -18,13 +18,13 @@ func FleetSections(members []stat.Member, problems []results.Problem) []Section 
 	if isEmptyFleet(members) {
 		return nil
 	}
-	outliers, compared := stat.FleetOutliers(members)
-	differences, title, isCertain := differenceSection(members, outliers)
-	attention, toLookAt := attentionSection(members, outliers, compared)
+	found := comparison{members: members, differences: stat.Differences(members)}
+	differences, title := differenceSection(found)
+	attention, toLookAt := attentionSection(found)
 	answers := answerSections(members)
 	differ := answerDifference(answers)
 	disagreement := disagreementSentences(members)
-	if !isCertain {
+	if len(found.differences) == 0 {
 		title = cmp.Or(first(disagreement), differ, title, first(attention.Lead))
 	}
 	answer := Section{ID: "answer", Title: cmp.Or(strings.TrimSuffix(title, "."),
@@ -152,76 +152,54 @@ func WriteFleet(w io.Writer, members []stat.Member, problems []results.Problem, 
 	return p.Write(w, format, o)
 }
 
-// FewMachines is the largest number of machines that are shown one by one.
-const FewMachines = 7
-
-// differenceSection compares the speed of framings with that of raw bytes, on each machine or, if
-// there are many, on groups of machines. The title says what differs most, or that nothing does; it
-// is "" if noise hides that. isCertain is true if something surely differs.
-func differenceSection(members []stat.Member, outliers []stat.Outlier) (out Section, title string,
-	isCertain bool) {
+// differenceSection compares the speeds of framings and of raw bytes on the machines. The title
+// says what differs most, or that nothing does; it is "" if noise hides that.
+func differenceSection(found comparison) (out Section, title string) {
+	members := found.members
 	main, isMeasured := mainStream(members)
 	if !isMeasured {
-		return Section{}, "", false
+		return Section{}, ""
 	}
 	measured := main.measured(members)
 	out = Section{ID: "differences", Title: "Which machines differ, and in what"}
-	if len(measured) > FewMachines {
-		isCertain = out.addGroups(main.measured(stat.WithoutOutliers(members, outliers)), main)
+	out.Lead = found.sentences()
+	if machines, n := clearMeasurements(members); n > 0 && len(out.Lead) == 0 {
+		out.Lead = []string{fmt.Sprintf("No framing, nor raw, differs by a tenth beyond the noise "+
+			"between %d machines, in %s clear enough to compare.", machines,
+			results.FormatCount(n, "measurement"))}
+	}
+	if len(measured) > stat.FewMachines {
+		groups := append([]Group{{"all", measured}}, found.groups()...)
+		out.Tables = []Table{found.table(), main.table("machines", groups)}
+		out.Notes = []string{fmt.Sprintf("For a group of machines: the median of raw's goodput, "+
+			"and of each framing's share of it; in brackets the middle 80 %% of the machines, or "+
+			"all of %d or fewer. Figures that are too noisy are left out, and shares of an "+
+			"unusual raw.", stat.FewMachines)}
 	} else {
-		isCertain = out.addMachines(measured, main)
+		out.Tables = []Table{found.table(), main.table("machine", EachMachine(measured))}
+		out.Notes = nonEmpty([]string{RoughNote(out.Tables)})
 	}
 	title = first(out.Lead)
 	if missing := len(members) - len(measured); missing > 0 {
 		out.Lead = append(out.Lead, fmt.Sprintf("%d of %d machines did not measure this.",
 			missing, len(members)))
 	}
-	return out, title, isCertain
+	return out, title
 }
 
-// addGroups compares many machines that do not stand out. It reports whether something surely
-// differs.
-func (s *Section) addGroups(members []stat.Member, v fleetStream) bool {
-	groups, found, lead := groupsOf(members)
-	sure := selected(found, func(d difference) bool { return !d.mayBeChance })
-	s.Lead = lead
-	s.Tables = []Table{differenceTable(sure), v.table("machines", groups)}
-	s.Notes = []string{fmt.Sprintf("For a group of machines: the median of raw's goodput, and of "+
-		"each framing's share of it; in brackets the middle 80 %% of the machines, or all of %d "+
-		"or fewer. Machines that stand out or are too noisy are left out, of the number as well.",
-		FewMachines)}
-	return len(sure) > 0
-}
-
-// addMachines compares a few machines. It reports whether something surely differs.
-func (s *Section) addMachines(members []stat.Member, v fleetStream) bool {
-	found := slices.Concat(differencesBetween(members, rawAloneOn(members), rawAlone),
-		differencesBetween(members, eachPlace(members), everything))
-	s.Lead = speedSentences(found)
-	isOfFraming := func(d difference) bool { return d.about == aFraming }
-	compared := clearMeasurements(members)
-	if compared > 0 && !slices.ContainsFunc(found, isOfFraming) {
-		text := "No framing's share of raw's speed differs by a tenth beyond the noise in " +
-			results.FormatCount(compared, "measurement") + " clear enough to compare"
-		if len(found) == 0 {
-			text += fmt.Sprintf(", nor raw's speed by a factor of %g", stat.SlowFactor)
-		}
-		s.Lead = append(s.Lead, text+".")
-	}
-	s.Tables = []Table{differenceTable(found), v.table("machine", EachMachine(members))}
-	s.Notes = nonEmpty([]string{RoughNote(s.Tables)})
-	return len(found) > 0
-}
-
-// clearMeasurements counts the measurements of framings that at least two machines made well
-// enough.
-func clearMeasurements(members []stat.Member) int {
-	n := 0
+// clearMeasurements counts the measurements that at least two machines made well enough, and these
+// machines.
+func clearMeasurements(members []stat.Member) (machines, measurements int) {
+	names := make(map[string]bool)
 	for _, cell := range comparedCells(members) {
 		known, _ := standings(members, cell)
-		if cell.Framing != results.FramingRaw && len(known) > 1 {
-			n++
+		if len(known) < 2 {
+			continue
+		}
+		measurements++
+		for _, s := range known {
+			names[s.Name] = true
 		}
 	}
-	return n
+	return len(names), measurements
 }

@@ -69,7 +69,7 @@ var factors = []string{
 	"largest pipe", "governor", "pipebench", "Go",
 }
 
-// factorOf returns a property of a machine, such as its processor, or "unknown". If it was not the
+// factorOf returns a property of a machine, such as its processor, or a label. If it was not the
 // same in all runs of the machine, it returns all values.
 func factorOf(m stat.Member, factor string) string {
 	var values []string
@@ -95,15 +95,18 @@ func factorIn(e results.Environment, factor string) string {
 			return f.text
 		}
 	}
-	return "unknown"
+	return cmp.Or(e.Labels[factor], unknown)
 }
+
+// unknown stands for a property that no record tells.
+const unknown = "unknown"
 
 // factorPhrase names a property of a machine by its value: "linux 6.1", "largest pipe 1 MiB".
 func factorPhrase(m stat.Member, factor string) string {
 	value := factorOf(m, factor)
 	switch factor {
 	case "operating system", "processor", "architecture":
-		if value != "unknown" {
+		if value != unknown {
 			return value
 		}
 	}

@@ -14,7 +14,6 @@ import (
 type standing struct {
 	stat.Member
 	stat.Estimate
-	rawAlone float64 // see [stat.Figure]
 }
 
 // standings returns the figures of the machines that made a measurement, the smallest first. The
@@ -28,10 +27,10 @@ func standings(members []stat.Member, cell results.Cell) (known, noisy []standin
 			e := f.Compared()
 			percent, ok := e.Spread()
 			switch {
-			case ok && percent <= maxBlur && !isDoubtful(m, cell):
-				known = append(known, standing{m, e, f.RawAlone})
+			case ok && percent <= stat.MostBlur && !isDoubtful(m, cell):
+				known = append(known, standing{m, e})
 			case e.N > 0:
-				noisy = append(noisy, standing{m, e, f.RawAlone})
+				noisy = append(noisy, standing{m, e})
 			}
 		}
 	}
@@ -60,96 +59,37 @@ func EachMachine(members []stat.Member) []Group {
 	return each
 }
 
-// A place is a group with its figures in one measurement.
-type place struct {
-	Group
-	stat.Spread
-}
+// mostGroups is how many groups of machines a table may have.
+const mostGroups = 12
 
-// A comparison returns the places that made a measurement, split where neighbours are furthest
-// apart, and whether they surely differ. If there are fewer than two, both lists are empty.
-type comparison func(results.Cell) (low, high []place, isSure bool)
-
-// eachPlace compares machines by their intervals.
-func eachPlace(members []stat.Member) comparison {
-	return func(cell results.Cell) (low, high []place, isSure bool) {
-		known := usualStandings(members, cell)
-		low, high = split(placesOf(known))
-		return low, high, high != nil &&
-			!sharesAlike(known[0].Estimate, known[len(known)-1].Estimate)
-	}
-}
-
-// usualStandings returns the figures that can be compared, without those of raw where raw alone is
-// unusual.
-func usualStandings(members []stat.Member, cell results.Cell) []standing {
-	known, _ := standings(members, cell)
-	return selected(known, func(s standing) bool { return s.rawAlone == 0 })
-}
-
-// rawAloneOn compares raw where it alone is slower with the usual raw or, if there is no such
-// machine, where it alone is faster.
-func rawAloneOn(members []stat.Member) comparison {
-	return func(cell results.Cell) (low, high []place, isSure bool) {
-		if cell.Framing != results.FramingRaw {
-			return nil, nil, false
-		}
-		known, _ := standings(members, cell)
-		below := selected(known, func(s standing) bool { return s.rawAlone > 0 && s.rawAlone < 1 })
-		above := usualStandings(members, cell)
-		if len(below) == 0 {
-			below, above = above, selected(known, func(s standing) bool { return s.rawAlone > 1 })
-		}
-		if len(below) > 0 && len(above) > 0 { // without usual machines between the two
-			least, most := above[0].Median, below[len(below)-1].Median
-			isBetween := func(s standing) bool {
-				return s.rawAlone == 0 && s.Median >= least && s.Median <= most
+// groups returns a group for each side of each difference.
+func (c comparison) groups() []Group {
+	var all []Group
+	for _, d := range c.differences {
+		for _, side := range [][]int{d.Slow, d.Fast} {
+			g := Group{Title: c.name(d, side)}
+			for _, i := range side {
+				g.Members = append(g.Members, c.members[i])
 			}
-			below = slices.DeleteFunc(below, isBetween)
-			above = slices.DeleteFunc(above, isBetween)
-		}
-		return placesOf(below), placesOf(above), len(below) > 0 && len(above) > 0
-	}
-}
-
-func placesOf(known []standing) []place {
-	var places []place
-	for _, s := range known {
-		own := Group{s.Name, []stat.Member{s.Member}}
-		places = append(places, place{own, spreadOf([]standing{s})})
-	}
-	return places
-}
-
-// split cuts places into two where neighbours are furthest apart. The one with the smallest median
-// must come first.
-func split(places []place) (low, high []place) {
-	if len(places) < 2 {
-		return nil, nil
-	}
-	at := 1
-	for i := 2; i < len(places); i++ {
-		if places[i].Median/places[i-1].Median > places[at].Median/places[at-1].Median {
-			at = i
+			isKnown := slices.ContainsFunc(all, func(o Group) bool { return o.Title == g.Title })
+			if !isKnown && len(all) < mostGroups {
+				all = append(all, g)
+			}
 		}
 	}
-	return places[:at], places[at:]
+	return all
 }
 
-func namesOfPlaces(all []place) []string {
-	var names []string
-	for _, p := range all {
-		names = append(names, p.Title)
+// FramingGroups returns groups of machines that keep different shares of raw's speed, by framing. A
+// framing in which the machines do not differ is left out.
+func FramingGroups(members []stat.Member) map[string][]Group {
+	groups := make(map[string][]Group)
+	for _, d := range stat.Differences(members) {
+		isTrip := d.Cells[0].Pattern == results.PatternRoundtrip
+		if d.Framing != "" && !isTrip && groups[d.Framing] == nil {
+			one := comparison{members: members, differences: []stat.Difference{d}}
+			groups[d.Framing] = one.groups()
+		}
 	}
-	return names
-}
-
-// rangeOf writes the range of the figures of places.
-func rangeOf(c results.Cell, all []place) string {
-	least, most := all[0].P10, all[0].P90
-	for _, p := range all {
-		least = min(least, p.P10)
-		most = max(most, p.P90)
-	}
-	return speedRange(c, least, most)
+	return groups
 }

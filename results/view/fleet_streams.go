@@ -66,14 +66,15 @@ func (v fleetStream) of(framing string) results.Cell {
 	return cell
 }
 
+func withoutFraming(c results.Cell) results.Cell {
+	c.Framing = ""
+	return c
+}
+
 // mainStream returns the stream that most machines measured, at the first placement and the size
 // nearest to the usual one. The framings in which machines differ most come first. isMeasured is
 // false if there is none.
 func mainStream(members []stat.Member) (main fleetStream, isMeasured bool) {
-	withoutFraming := func(c results.Cell) results.Cell {
-		c.Framing = ""
-		return c
-	}
 	var all []fleetStream
 	for _, same := range grouped(FleetStreams(members), withoutFraming) {
 		v := fleetStream{cell: withoutFraming(same[0])}
@@ -92,7 +93,7 @@ func mainStream(members []stat.Member) (main fleetStream, isMeasured bool) {
 	})
 	distance := func(framing string) float64 {
 		figure := FleetFigure(members, main.of(framing))
-		return figure.P90 / max(figure.P10, 1e-9)
+		return figure.Most / max(figure.Least, 1e-9)
 	}
 	slices.SortStableFunc(main.framings, func(a, b string) int {
 		return cmp.Compare(distance(b), distance(a))
@@ -124,7 +125,7 @@ func mediansOf(all []standing) []float64 {
 // AreFew reports whether few machines measured framings. These are shown one by one.
 func AreFew(members []stat.Member) bool {
 	main, _ := mainStream(members)
-	return len(main.measured(members)) <= FewMachines
+	return len(main.measured(members)) <= stat.FewMachines
 }
 
 // table returns a table with a row for each group of machines and a column for each framing. The
@@ -188,25 +189,16 @@ func groupValue(members []stat.Member, cell results.Cell) Value {
 	case len(known) == 0:
 		return Value{}
 	}
-	figure := spreadOf(known)
+	figure := stat.SpreadOf(mediansOf(known))
 	if isRaw {
 		return figureValue(figure.Median, metric.Format(figure.Median))
 	}
-	text := fmt.Sprintf("%.2f (%.2f–%.2f)", figure.Median, figure.P10, figure.P90)
+	text := fmt.Sprintf("%.2f (%.2f–%.2f)", figure.Median, figure.Least, figure.Most)
 	return figureValue(figure.Median, text)
 }
 
 // FleetFigure sums up the figures of machines in a measurement, without those that are too noisy.
 func FleetFigure(members []stat.Member, cell results.Cell) stat.Spread {
 	known, _ := standings(members, cell)
-	return spreadOf(known)
-}
-
-// spreadOf sums up figures. The range of a few machines holds all of them.
-func spreadOf(known []standing) stat.Spread {
-	spread := stat.SpreadOf(mediansOf(known))
-	if few := len(known) <= FewMachines; few && len(known) > 0 {
-		spread.P10, spread.P90 = known[0].Median, known[len(known)-1].Median
-	}
-	return spread
+	return stat.SpreadOf(mediansOf(known))
 }

@@ -3,6 +3,7 @@ package view
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -42,22 +43,31 @@ func (c *concern) add(name, what string, why []string) {
 	c.rows = append(c.rows, concernRow{[]string{name}, what, reason})
 }
 
-// addOutliers adds the machines that stand out, with what may be the reason.
-func (c *concern) addOutliers(members []stat.Member, outliers []stat.Outlier) {
+// addOdd adds the machines that stand out, with what may be the reason: one of three or more, or at
+// most a fifth.
+func (c *concern) addOdd(found comparison) {
+	odd := make(map[int][]string) // by machine: in what
+	for _, d := range found.differences {
+		few := d.Fewer()
+		all := len(d.Slow) + len(d.Fast)
+		if all < 3 || len(few) > max(1, all/5) {
+			continue
+		}
+		for _, i := range few {
+			odd[i] = append(odd[i], strings.TrimSuffix(found.sentence(d), "."))
+		}
+	}
 	var usual []stat.Member
-	for i, m := range members {
-		if !slices.ContainsFunc(outliers, func(o stat.Outlier) bool { return o.Member == i }) {
+	for i, m := range found.members {
+		if odd[i] == nil {
 			usual = append(usual, m)
 		}
 	}
-	for _, o := range outliers {
-		m := members[o.Member]
-		isOddFraming := func(other stat.Outlier) bool {
-			return other.Member == o.Member && other.Cell.Framing != results.FramingRaw
+	for _, i := range slices.Sorted(maps.Keys(odd)) {
+		m := found.members[i]
+		for _, what := range odd[i] {
+			c.add(m.Name, what, reasons(m, usual))
 		}
-		_, framings := noisyFigures(m)
-		isEverything := framings > 0 && !slices.ContainsFunc(outliers, isOddFraming)
-		c.add(m.Name, outlierText(o, isEverything), reasons(m, usual))
 	}
 }
 
@@ -73,15 +83,15 @@ func (c *concern) addNoisy(m stat.Member) {
 }
 
 // attentionSection lists machines on which a measurement failed, that stand out, where findings are
-// not as documented, or whose figures are too noisy. compared is how many were compared to find the
-// outliers. first is the name of the first machine in the list, or "".
-func attentionSection(members []stat.Member, outliers []stat.Outlier, compared int) (out Section,
-	first string) {
+// not as documented, or whose figures are too noisy. first is the name of the first machine in the
+// list, or "".
+func attentionSection(found comparison) (out Section, first string) {
+	members := found.members
 	failed := concern{said: "A measurement failed on "}
-	odd := concern{said: "Figures are far from the usual ones on "}
+	var odd concern // other sentences say it
 	refuted := concern{said: "Findings differ from the documented rules on "}
 	noisy := concern{said: "Most comparisons with raw bytes are too noisy on "}
-	odd.addOutliers(members, outliers)
+	odd.addOdd(found)
 	for _, m := range members {
 		if n := len(m.Failures); n > 0 {
 			what := results.FormatCount(n, "failed measurement")
@@ -113,18 +123,9 @@ func attentionSection(members []stat.Member, outliers []stat.Outlier, compared i
 			}
 			t.Append(Truncate(strings.Join(row.names, ", "), mostReason), row.what, row.why)
 		}
-		switch {
-		case len(c.names) == 1 && c.said == odd.said:
-			out.Lead = append(out.Lead, c.names[0]+" stands out: "+c.rows[0].what+".")
-		case len(c.names) > 0:
+		if len(c.names) > 0 && c.said != "" {
 			out.Lead = append(out.Lead, c.said+results.FormatCount(len(c.names), "machine")+": "+
 				nameSome(c.names)+".")
-			if c.said == odd.said { // the first outlier is the furthest
-				out.Lead = append(out.Lead, "Furthest is "+c.names[0]+": "+c.rows[0].what+".")
-			}
-		case c.said == odd.said && compared > 0:
-			out.Lead = append(out.Lead, fmt.Sprintf(
-				"No figure is far from the usual ones on any of %d machines.", compared))
 		}
 	}
 	out.Tables = []Table{t}
@@ -135,9 +136,6 @@ func attentionSection(members []stat.Member, outliers []stat.Outlier, compared i
 		}
 	}
 	out.Lead = append(out.Lead, changedRules(members)...)
-	if len(odd.rows) > 0 {
-		out.Notes = []string{outlierNote}
-	}
 	if leftOut > 0 {
 		out.Notes = append(out.Notes, fmt.Sprintf("%d more rows are left out. The sentences "+
 			"above count their machines.", leftOut))
@@ -167,14 +165,6 @@ func doubtSentence(members []stat.Member) string {
 	return "Comparisons with these are in doubt: " + nameSome(parts) + ": " + stat.TwoClusters + "."
 }
 
-// outlierNote says when a machine stands out.
-var outlierNote = fmt.Sprintf("A machine stands out if its whole interval is more than %d "+
-	"deviations (median absolute deviation of the logarithms) and more than 10 %% away from the "+
-	"median of its kind, in two of its cells, or in one by a factor of %.2f. A kind is machines "+
-	"of the same system, processor and virtualisation, if there are %d of them, else all. A "+
-	"figure is too noisy, and does not count, if its interval is wider than ±%d %%.",
-	stat.OutlierDeviations, stat.OutlierFactor, stat.LeastPeers, stat.MostSpread)
-
 // refutedRules says what the probe command found that is not as documented.
 func refutedRules(m stat.Member) []string {
 	var all []string
@@ -184,33 +174,6 @@ func refutedRules(m stat.Member) []string {
 		}
 	}
 	return all
-}
-
-// outlierText says how far a machine stands out: in the speed of raw, or in the share of it that a
-// framing keeps.
-func outlierText(o stat.Outlier, isEverything bool) string {
-	own, usual := o.Figures[0], o.Figures[1]
-	text := fmt.Sprintf("%s %s%s, usually %s%s", framingVerb(o.Cell),
-		speedRange(o.Cell, own, own), ofRaw(o.Cell), speedRange(o.Cell, usual, usual),
-		whereMeasured(o.Cell))
-	if o.Cell.Framing == results.FramingRaw {
-		change := " times faster: "
-		if own > usual == isTrip(o.Cell) {
-			change = " times slower: "
-		}
-		what := "raw"
-		switch {
-		case o.RawAlone:
-			what = "raw alone"
-		case isEverything:
-			what = "everything"
-		}
-		text = what + " is " + results.FormatNumber(max(own/usual, usual/own), 2) + change + text
-	}
-	if o.Compared > 1 {
-		text += fmt.Sprintf("; far off in %d of %d clear figures", o.Cells, o.Compared)
-	}
-	return text
 }
 
 // reasons lists what may have made a machine stand out: what it has, and hardly any of the others

@@ -1,7 +1,6 @@
 package view
 
 import (
-	"fmt"
 	"strings"
 	"testing"
 
@@ -66,51 +65,5 @@ func TestDoubtfulRawAndRefutedRulesAreNamed(t *testing.T) {
 		stat.TwoClusters + "."
 	if lead := sections[0].Lead; lead[len(lead)-1] != doubt {
 		t.Errorf("lead %q", lead)
-	}
-}
-
-// How far raw itself is off stands first. A count is of figures, and not if there is one alone.
-func TestAFarFigureIsToldAsAFactor(t *testing.T) {
-	trips := results.UsualCell("raw", results.PatternRoundtrip, "same", 256)
-	larger := results.UsualCell("ndjson", patternStream, "same", 256)
-	larger.Capacity = 1 << 20
-	for want, o := range map[string]stat.Outlier{
-		"raw is 4.0 times slower: round trips of raw take 80.0 µs, usually 20.0 µs " +
-			"(messages of 256 B, on one CPU); far off in 2 of 5 clear figures": {
-			Cells: 2, Compared: 5, Cell: trips, Figures: [2]float64{80e3, 20e3}},
-		"ndjson keeps 40 % of raw's speed, usually 90 % (messages of 256 B, on one CPU, " +
-			"1 MiB capacity)": {
-			Cells: 1, Compared: 1, Cell: larger, Figures: [2]float64{0.4, 0.9}},
-	} {
-		if got := outlierText(o, false); got != want {
-			t.Errorf("got  %q\nwant %q", got, want)
-		}
-	}
-}
-
-// The reason for a machine that stands out is what hardly any other has.
-func TestTheReasonIsWhatOthersDoNotHave(t *testing.T) {
-	const load = "other programs kept 1 of 2 CPUs busy"
-	var members []stat.Member
-	for i := range 10 {
-		m := measuringMember(fmt.Sprint("node", i), 0.9+0.001*float64(i))
-		m.Runs[0].CPU = "EPYC"
-		if i == 0 {
-			m = measuringMember(m.Name, 0.4)
-			m.Runs[0].CPU = "Xeon"
-		}
-		if i < 3 {
-			m.Warnings = []stat.Warning{{ID: "load", Found: load}, {ID: "load", Found: load}}
-		}
-		members = append(members, m)
-	}
-	rows := textOf(FleetSections(members, nil)[2].Tables[0])
-	if !strings.HasSuffix(rows, " | Xeon") {
-		t.Errorf("rows %q", rows)
-	}
-	members[1].Warnings, members[2].Warnings = nil, nil
-	rows = textOf(FleetSections(members, nil)[2].Tables[0])
-	if !strings.HasSuffix(rows, " | Xeon; "+load) {
-		t.Errorf("rows %q", rows)
 	}
 }

@@ -1,55 +1,48 @@
 package view
 
 import (
-	"fmt"
-	"strings"
-
 	"github.com/pipebench/pipebench/results"
 	"github.com/pipebench/pipebench/results/stat"
 )
 
 func isTrip(c results.Cell) bool { return c.Pattern == results.PatternRoundtrip }
 
-// framingSubject says what was measured: "ndjson", or "round trips of ndjson".
-func framingSubject(c results.Cell) string {
-	if isTrip(c) {
-		return "round trips of " + results.FramingPhrase(c.Framing)
-	}
-	return results.FramingPhrase(c.Framing)
-}
-
 // framingVerb returns what was measured, with its verb: "60 KiB chunks keep".
 func framingVerb(c results.Cell) string {
-	subject := framingSubject(c)
+	phrase := results.FramingPhrase(c.Framing)
 	switch {
 	case isTrip(c):
-		return subject + " take"
-	case c.Framing == results.FramingRaw:
-		return subject + " reaches"
-	case strings.HasSuffix(subject, " chunks"):
-		return subject + " keep"
+		return "round trips of " + phrase + " take"
+	case results.ChunkSize(c.Framing) > 0:
+		return phrase + " keep"
 	}
-	return subject + " keeps"
+	return phrase + " keeps"
 }
 
-// speedRange writes two shares of raw's speed or, for raw, two speeds.
-func speedRange(c results.Cell, least, most float64) string {
+// reaches begins a clause on the speed of a framing: "raw reaches". A framing that the difference
+// is about is "it".
+func reaches(d stat.Difference, c results.Cell) string {
+	phrase := results.FramingPhrase(c.Framing)
+	isMany := results.ChunkSize(c.Framing) > 0
+	isSubject := d.Framing == c.Framing && c.Framing != results.FramingRaw
 	switch {
-	case c.Framing == results.FramingRaw:
-		metric := stat.RelativeMetric(c)
-		return FromTo(metric.Format(least), metric.Format(most))
+	case isTrip(c) && d.Framing != "":
+		return "they take"
 	case isTrip(c):
-		return FromTo(fmt.Sprintf("%.2f times", least), fmt.Sprintf("%.2f times", most))
+		return "round trips of " + phrase + " take"
+	case isSubject && isMany:
+		return "they reach"
+	case isSubject:
+		return "it reaches"
+	case isMany:
+		return phrase + " reach"
 	}
-	return percentRange(least, most)
+	return phrase + " reaches"
 }
 
-// ofRaw ends a phrase that begins with what speedRange returns.
+// ofRaw ends a phrase that begins with a share of raw's speed.
 func ofRaw(c results.Cell) string {
-	switch {
-	case c.Framing == results.FramingRaw:
-		return ""
-	case isTrip(c):
+	if isTrip(c) {
 		return " as long as raw's"
 	}
 	return " of raw's speed"

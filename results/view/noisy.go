@@ -17,7 +17,7 @@ func noisyMeaning(rows []stat.Row, effects []sentence) []string {
 	count := countRatios(rows)
 	comparisons := results.FormatCount(count.all, "comparison")
 	first := fmt.Sprintf("Too noisy to compare framings: noise of more than ±%d %% in %d of %s "+
-		"with raw bytes.", maxBlur, count.blurred, comparisons)
+		"with raw bytes.", stat.MostBlur, count.blurred, comparisons)
 	if count.few > count.blurred {
 		first = fmt.Sprintf("Too few samples to compare framings: fewer than %d, which an "+
 			"interval takes, in %d of %s with raw bytes.",
@@ -76,15 +76,11 @@ func loadOf(s *results.Set) string {
 // tooNoisyToTell takes the place of a result in a sentence if noise hides that result.
 const tooNoisyToTell = "too noisy to tell"
 
-// maxBlur is the largest half-width of an interval, in percent, at which framings can still be told
-// apart. Most framings cost 5 to 20 %.
-const maxBlur = 25
-
 // isBlurred reports whether the speed of a measurement, relative to raw bytes, is too uncertain to
 // tell framings apart.
 func isBlurred(r stat.Row) bool {
 	percent, _ := r.ToRaw.Spread()
-	return percent > maxBlur
+	return percent > stat.MostBlur
 }
 
 // A ratioCount counts the measurements of a run that are compared with raw bytes.

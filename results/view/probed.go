@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/pipebench/pipebench/results"
+	"github.com/pipebench/pipebench/results/stat"
 )
 
 // A probedMachine is a machine with what was found there, such as the rules that the probe command
@@ -18,7 +19,7 @@ type probedMachine struct {
 }
 
 // probedMachines returns the machines on which the probe command tested rules. If there are more
-// than FewMachines, letters stand for their names.
+// than stat.FewMachines, letters stand for their names.
 func probedMachines(set *results.Set) []probedMachine {
 	var machines []probedMachine
 	var environments []results.Environment
@@ -28,7 +29,7 @@ func probedMachines(set *results.Set) []probedMachine {
 		machines = append(machines, probedMachine{name: letter(i), environment: e, found: own})
 		environments = append(environments, e)
 	}
-	if len(machines) <= FewMachines {
+	if len(machines) <= stat.FewMachines {
 		names := results.MachineNames(environments)
 		for i, e := range environments {
 			machines[i].name = names[e.Node()]

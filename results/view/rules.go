@@ -195,7 +195,7 @@ func changedRules(members []stat.Member) []string {
 // differenceSentences says to which main questions a few machines give different answers. For many
 // machines, it returns nil.
 func differenceSentences(machines []probedMachine) []string {
-	if len(machines) < 2 || len(machines) > FewMachines {
+	if len(machines) < 2 || len(machines) > stat.FewMachines {
 		return nil
 	}
 	columns := machineColumns(machines, "anonymous", pipeQuestions)

@@ -2,63 +2,66 @@ package view
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/pipebench/pipebench/results"
 	"github.com/pipebench/pipebench/results/stat"
 )
 
-// disagreementSentences say on which machines two runs differ beyond the noise. Only the machine on
-// which they differ most has its figures there.
+// disagreementSentences say on which machines the runs differ beyond the noise, and in what most.
 func disagreementSentences(members []stat.Member) []string {
-	var names []string
-	var most stat.Member
+	var names, texts []string
 	for _, m := range members {
-		if m.Disagreement == nil {
+		if len(m.Disagreement) == 0 {
 			continue
 		}
 		names = append(names, m.Name)
-		if most.Disagreement == nil || m.Disagreement.Ratio() > most.Disagreement.Ratio() {
-			most = m
+		runs := comparison{namedRuns(m.Differing), m.Disagreement, true}
+		texts = append(texts, "The runs of "+m.Name+" disagree: "+runs.sentence(m.Disagreement[0]))
+		if len(members) == 1 {
+			texts = append(texts, runs.sentences()[1:]...)
 		}
 	}
-	if len(names) == 0 {
-		return nil
-	}
-	d := most.Disagreement
-	low, high := runNames(d.Low.Run, d.High.Run)
-	text := fmt.Sprintf("The runs of %s disagree: %s %s%s in %s and %s in %s%s",
-		most.Name, framingVerb(d.Cell), speedRange(d.Cell, d.Low.Median, d.Low.Median),
-		ofRaw(d.Cell), low, speedRange(d.Cell, d.High.Median, d.High.Median), high,
-		whereMeasured(d.Cell))
-	if d.Compared > 1 {
-		text += fmt.Sprintf(", in %d of %d measurements", d.Cells, d.Compared)
-	}
-	out := []string{text + "."}
-	if len(names) > 1 {
-		out = append(out, fmt.Sprintf("Runs disagree on %d machines: %s.", len(names),
-			nameSome(names)))
-	}
-	advice := "Compare them: pipebench compare OLD NEW"
-	if d.Cell.Framing != results.FramingRaw {
-		advice += " --metric " + stat.RelativeMetric(d.Cell).Name
-	}
-	pooled := "The figures below are pooled over all runs."
 	switch {
-	case len(members) > 1:
-		pooled = "Such figures are pooled below, and not compared with other machines."
-	case len(most.Runs) == 2:
-		pooled = "The figures below are pooled over both."
+	case len(names) == 0:
+		return nil
+	case len(names) > mostNamedMachines:
+		texts = []string{texts[0], fmt.Sprintf("Runs disagree on %d machines: %s.", len(names),
+			nameSome(names))}
 	}
-	return append(out, advice+". "+pooled)
+	if len(members) > 1 {
+		return append(texts, "Such figures are pooled below, and not compared with other machines.")
+	}
+	return append(texts, "The tables pool all runs; the sentences leave such measurements out.")
 }
 
-// runNames names two runs by their days or, if these are equal, by times.
-func runNames(a, b results.Environment) (string, string) {
-	for _, layout := range []string{"2006-01-02", "2006-01-02 15:04:05 UTC"} {
-		nameA, nameB := a.Time.UTC().Format(layout), b.Time.UTC().Format(layout)
-		if nameA != nameB {
-			return "the run of " + nameA, "that of " + nameB
+// agreedRows returns the rows without measurements in which runs disagree on a framing.
+func agreedRows(rows []stat.Row) []stat.Row {
+	differing := make(map[results.Cell]bool)
+	for _, r := range rows {
+		isRaw := r.Cell.Framing == results.FramingRaw
+		if !isRaw && slices.Contains(r.Warnings, stat.RunsDiffer) {
+			differing[withoutFraming(r.Cell)] = true
 		}
 	}
-	return "run " + a.Run, "run " + b.Run
+	return selected(rows, func(r stat.Row) bool { return !differing[withoutFraming(r.Cell)] })
+}
+
+// namedRuns names the runs by their days or, if some are equal, by their times or their IDs.
+func namedRuns(runs []stat.Member) []stat.Member {
+	for _, layout := range []string{"2006-01-02", "2006-01-02 15:04:05 UTC", ""} {
+		known := make(map[string]bool)
+		for i := range runs {
+			e := runs[i].Environment()
+			runs[i].Name = e.Run
+			if layout != "" {
+				runs[i].Name = e.Time.UTC().Format(layout)
+			}
+			known[runs[i].Name] = true
+		}
+		if len(known) == len(runs) {
+			break
+		}
+	}
+	return runs
 }

@@ -183,7 +183,7 @@ func Summarise(s *results.Set) Summary {
 		members = stat.FleetOf(s).Members()
 	}
 	disagreement := disagreementSentences(members)
-	told := rowsToTell(s, rows)
+	told := agreedRows(rowsToTell(s, rows))
 	sentences := nonEmpty(slices.Concat([]string{interruption(s, rows)}, disagreement,
 		meaning(told)))
 	noisy := isTooNoisyToRank(told, splitRun(told).bare)

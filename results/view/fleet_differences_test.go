@@ -1,0 +1,258 @@
+package view
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/pipebench/pipebench/results"
+	"github.com/pipebench/pipebench/results/resultstest"
+	"github.com/pipebench/pipebench/results/stat"
+)
+
+func setOf(machines ...resultstest.Machine) *results.Set {
+	var sets []*results.Set
+	for _, m := range machines {
+		sets = append(sets, m.Run())
+	}
+	return results.Merge(sets...)
+}
+
+// speeds matches a speed or a range of speeds.
+var speeds = regexp.MustCompile(`[0-9.]+ (to [0-9.]+ )?[MG]B/s`)
+
+// alike returns machines as fast as each other.
+func alike(n int) []resultstest.Machine {
+	var all []resultstest.Machine
+	for i := range n {
+		all = append(all, resultstest.Machine{Name: fmt.Sprintf("n%02d", i+1)})
+	}
+	return all
+}
+
+// slow returns n machines, the first of which are slower in some framings.
+func slow(n, first int, factors map[string]float64) []resultstest.Machine {
+	all := alike(n)
+	for i := range first {
+		all[i].Slow = factors
+	}
+	return all
+}
+
+// with changes some machines.
+func with(all []resultstest.Machine, change func(i int, m *resultstest.Machine)) []resultstest.Machine {
+	for i := range all {
+		change(i, &all[i])
+	}
+	return all
+}
+
+// The first sentences on a fleet say what is built into it, and nothing else.
+func TestAFleetIsToldByItsTruth(t *testing.T) {
+	const in2 = ", in 2 of 2 measurements"
+	const where = " (messages of 65,000 B, on one CPU)" + in2 + "."
+	raw2 := map[string]float64{"raw": 2}
+	all3 := map[string]float64{"": 3}
+	ndjson := map[string]float64{"ndjson": 1.5}
+	chunks := map[string]float64{"chunked:61440": 1.5}
+	both := map[string]float64{"raw": 2, "ndjson": 2}
+	tests := []struct {
+		name     string
+		machines []resultstest.Machine
+		want     []string // each begins a sentence; # stands for a number
+	}{
+		{"equal", alike(2), []string{"No framing, nor raw, differs by a tenth beyond the noise " +
+			"between 2 machines, in 10 measurements clear enough to compare."}},
+		{"20 equal", alike(20), []string{"No framing, nor raw, differs by a tenth beyond the noise " +
+			"between 20 machines"}},
+		{"too noisy to tell", with(slow(2, 1, ndjson), func(_ int, m *resultstest.Machine) {
+			m.Noise = 0.3
+		}), []string{"No framing, nor raw, differs"}},
+		{"raw of one of two", slow(2, 1, raw2), []string{"Raw alone is 2.0 times slower on n01: raw " +
+			"reaches #GB/s there and #GB/s on n02" + where + " Framings are as fast there as elsewhere."}},
+		{"raw of one of 8", slow(8, 1, raw2), []string{
+			"Raw alone is 2.0 times slower on n01: raw reaches #GB/s there and #GB/s elsewhere" + where}},
+		{"raw of ten of 20", slow(20, 10, raw2), []string{
+			"Raw alone is 2.0 times slower on n01, n02, n03, n04, n05 and 5 more (of 20): "}},
+		{"raw of all but one", slow(3, 2, raw2), []string{
+			"Raw alone is 2.0 times faster on n03: raw reaches #GB/s there and #GB/s on n01 and n02"}},
+		{"raw at one size", with(alike(2), func(i int, m *resultstest.Machine) {
+			m.SlowAt = func(c results.Cell) float64 {
+				if i == 1 && c.Framing == "raw" && c.Size == 4000 {
+					return 2
+				}
+				return 1
+			}
+		}), []string{"Raw alone is 2.0 times slower on n02: raw reaches #GB/s there and #GB/s on n01 " +
+			"(messages of 4,000 B, on one CPU), in 1 of 2 measurements (4,000 B)."}},
+		{"everything", slow(2, 1, all3), []string{
+			"Everything is 3.0 times slower on n01: raw reaches #GB/s there and #GB/s on n02" + where}},
+		{"everything on 4 of 8", slow(8, 4, all3), []string{
+			"Everything is 3.0 times slower on n01, n02, n03 and n04: "}},
+		{"everything, but little", slow(8, 4, map[string]float64{"": 1.3}), []string{
+			"No framing, nor raw, differs"}},
+		{"one framing", slow(3, 1, ndjson), []string{
+			"ndjson keeps 57 % of raw's speed on n01 and 85 % on n02 and n03" + where}},
+		{"one framing on ten of 20", slow(20, 10, chunks), []string{
+			"60 KiB chunks keep 53 % of raw's speed on n01, n02, n03, n04, n05 and 5 more (of 20) " +
+				"and 80 % elsewhere" + where}},
+		{"raw and a framing", slow(2, 1, both), []string{
+			"Raw is 2.0 times slower on n01: raw reaches #GB/s there and #GB/s on n02" + where,
+			"ndjson is 2.0 times slower on n01: it reaches #GB/s there and #GB/s on n02" + where}},
+		{"raw and a framing of one of 9", slow(9, 1, both), []string{
+			"Raw is 2.0 times slower on n01: raw reaches #GB/s there and #GB/s elsewhere" + where,
+			"ndjson is 2.0 times slower on n01: it reaches #GB/s there and #GB/s elsewhere" + where}},
+		{"raw slower, a framing faster", slow(3, 1, map[string]float64{"raw": 2, "ndjson": 0.6}),
+			[]string{"Raw is 2.0 times slower on n01: ", "ndjson is 1.7 times faster on n01: "}},
+		{"all framings, not raw", slow(2, 1, map[string]float64{
+			"ndjson": 2, "content-length": 2, "length-prefix": 2, "chunked:61440": 2,
+		}), []string{
+			"ndjson keeps 43 % of raw's speed on n01 and 85 % on n02", "60 KiB chunks keep 40 %",
+			"content-length keeps 47 %", "length-prefix keeps 47 %"}},
+		{"everything, and a framing more", slow(2, 1, map[string]float64{"": 3, "ndjson": 1.5}),
+			[]string{"Everything is 3.0 times slower on n01: ",
+				"ndjson keeps 57 % of raw's speed on n01 and 85 % on n02" + where}},
+		{"three causes", with(alike(4), func(i int, m *resultstest.Machine) {
+			m.Slow = []map[string]float64{nil, raw2, all3, chunks}[i]
+		}), []string{
+			"Everything is 3.0 times slower on n03: raw reaches #GB/s there and #GB/s on n01, n02 and n04",
+			"Raw alone is 2.0 times slower on n02: raw reaches #GB/s there and #GB/s on n01, n03 and n04",
+			"60 KiB chunks keep 53 % of raw's speed on n04 and 80 % on n01, n02 and n03"}},
+		{"three levels", with(alike(9), func(i int, m *resultstest.Machine) {
+			m.Slow = map[string]float64{"ndjson": []float64{1, 1.4, 2.2}[i/3]}
+		}), []string{
+			"ndjson keeps 38 to 39 % of raw's speed on n07, n08 and n09 and 61 to 85 % elsewhere",
+			"ndjson keeps 61 % of raw's speed on n04, n05 and n06 and 85 % on n01, n02 and n03"}},
+		{"two kernels", with(alike(8), func(i int, m *resultstest.Machine) {
+			if i%2 == 0 {
+				m.Kernel = "6.1.7"
+				m.Slow = ndjson
+			}
+		}), []string{"ndjson keeps 57 % of raw's speed on linux 6.1 and 85 % on linux 6.12" + where}},
+		{"few of two kernels", with(alike(4), func(i int, m *resultstest.Machine) {
+			if i%2 == 0 {
+				m.Kernel = fmt.Sprint("6.1.", i)
+				m.Slow = ndjson
+			}
+		}), []string{"ndjson keeps 57 % of raw's speed on linux 6.1 (n01 and n03) and 85 % on linux " +
+			"6.12 (n02 and n04)" + where}},
+		{"two kernels with their processors", with(alike(8), func(i int, m *resultstest.Machine) {
+			m.CPU = "Xeon"
+			if i%2 == 0 {
+				m.CPU = "EPYC"
+				m.Kernel = "6.1.7"
+				m.Slow = all3
+			}
+		}), []string{"Everything is 3.0 times slower on linux 6.1 with EPYC: raw reaches #GB/s there " +
+			"and #GB/s on linux 6.12 with Xeon" + where}},
+		{"two zones", with(alike(12), func(i int, m *resultstest.Machine) {
+			m.Labels = map[string]string{"zone": []string{"ams", "fra"}[i/6]}
+			if i >= 6 {
+				m.Slow = chunks
+			}
+		}), []string{
+			"60 KiB chunks keep 53 % of raw's speed on zone fra and 80 % on zone ams" + where}},
+		{"not all of a kernel", with(alike(12), func(i int, m *resultstest.Machine) {
+			if i%2 == 0 {
+				m.Kernel = "6.1.7"
+			}
+			if i%2 == 0 && i > 0 {
+				m.Slow = ndjson
+			}
+		}), []string{"ndjson keeps 56 to 57 % of raw's speed on n03, n05, n07, n09 and n11 and 85 % elsewhere"}},
+		{"better at one size, worse at another", with(alike(2), func(i int, m *resultstest.Machine) {
+			m.SlowAt = func(c results.Cell) float64 {
+				switch {
+				case i == 0 || c.Framing != "ndjson":
+					return 1
+				case c.Size == 4000:
+					return 0.7
+				}
+				return 1.5
+			}
+		}), []string{
+			"ndjson keeps 57 % of raw's speed on n02 and 85 % on n01 (messages of 65,000 B, on one " +
+				"CPU), in 1 of 2 measurements (65,000 B).",
+			"ndjson keeps 85 % of raw's speed on n01 and 121 % on n02 (messages of 4,000 B, on one " +
+				"CPU), in 1 of 2 measurements (4,000 B)."}},
+		{"two runs of one machine", with(alike(2), func(i int, m *resultstest.Machine) {
+			m.Name = "srv"
+			m.After = time.Duration(i) * 25 * time.Hour
+			if i == 1 {
+				m.Slow = raw2
+			}
+		}), []string{"The runs of srv disagree: raw alone is 2.0 times slower in the run of " +
+			"2026-11-22: raw reaches #GB/s there and #GB/s in that of 2026-11-21" + where}},
+		{"one run of five", with(alike(5), func(i int, m *resultstest.Machine) {
+			m.Name = "srv"
+			m.After = time.Duration(i) * 24 * time.Hour
+			if i == 2 {
+				m.Slow = ndjson
+			}
+		}), []string{"The runs of srv disagree: ndjson keeps 57 % of raw's speed in 1 of 5 runs " +
+			"(2026-11-23) and 85 % in the others" + where}},
+	}
+	for _, tt := range tests {
+		lead := Summarise(setOf(tt.machines...)).Meaning
+		if len(lead) < len(tt.want) {
+			t.Errorf("%s: got %q", tt.name, lead)
+			continue
+		}
+		for i, want := range tt.want {
+			got := speeds.ReplaceAllString(lead[i], "#GB/s")
+			if !strings.HasPrefix(got, want) {
+				t.Errorf("%s:\ngot  %q\nwant %q", tt.name, got, want)
+			}
+		}
+		isTold := func(text string) bool { return strings.Contains(text, " 2 measurements") }
+		if slices.ContainsFunc(lead[len(tt.want):], isTold) {
+			t.Errorf("%s: also told: %q", tt.name, lead[len(tt.want):])
+		}
+	}
+}
+
+// The table of differences has a row for each, and the machines that stand out have reasons.
+func TestMachinesThatStandOutHaveReasons(t *testing.T) {
+	const load = "other programs kept 1 of 2 CPUs busy"
+	machines := with(slow(10, 1, map[string]float64{"ndjson": 2}),
+		func(i int, m *resultstest.Machine) {
+			m.CPU = "EPYC"
+			if i == 0 {
+				m.CPU = "Xeon"
+			}
+		})
+	set := setOf(machines...)
+	for i := range set.Records {
+		if i < 30 { // of three machines
+			set.Records[i].Warnings = []string{"load: " + load}
+		}
+	}
+	members := stat.FleetOf(set).Members()
+	sections := FleetSections(members, nil)
+	const difference = "ndjson | 65,000 B, one CPU | n01: 43 % | EPYC: 85 % | 2 of 2"
+	if got := textOf(sections[1].Tables[0]); got != difference {
+		t.Errorf("got %q", got)
+	}
+	rows := textOf(sections[2].Tables[0])
+	if !strings.HasPrefix(rows, "n01 | ndjson keeps 43 % ") || !strings.HasSuffix(rows, " | Xeon") {
+		t.Errorf("rows %q", rows)
+	}
+	members[1].Warnings, members[2].Warnings = nil, nil
+	rows = textOf(FleetSections(members, nil)[2].Tables[0])
+	if !strings.HasSuffix(rows, " | Xeon; "+load) {
+		t.Errorf("rows %q", rows)
+	}
+}
+
+// However narrow the screen is, the table has the framing in which machines differ.
+func TestTheFramingThatDiffersIsShownFirst(t *testing.T) {
+	members := stat.FleetOf(setOf(slow(2, 1, map[string]float64{"ndjson": 1.5})...)).Members()
+	table := FleetSections(members, nil)[1].Tables[1]
+	parts, _ := table.fit(30, false)
+	if c := parts[0].Columns; c[len(c)-1].Title != "ndjson" {
+		t.Errorf("columns %+v", c)
+	}
+}
