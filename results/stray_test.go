@@ -7,6 +7,19 @@ import (
 	"time"
 )
 
+// A machine that ran on another day, too, has no wrong clock.
+func TestASecondRunIsOfNoAnotherTime(t *testing.T) {
+	noon := time.Date(2026, 11, 25, 12, 0, 0, 0, time.UTC)
+	text := aRun(t, "host0", noon.Add(24*time.Hour), 256)
+	text = strings.ReplaceAll(text, "run-of-host0", "again")
+	for i := range 4 {
+		text += aRun(t, fmt.Sprint("host", i), noon, 256)
+	}
+	if set := readText(t, text); len(set.Problems) > 0 {
+		t.Errorf("got %v", set.Problems)
+	}
+}
+
 // A run whose clock says another hour than most others of its command is one line, and counts.
 func TestARunOfAnotherTimeIsNamed(t *testing.T) {
 	noon := time.Date(2026, 11, 25, 12, 0, 0, 0, time.UTC)

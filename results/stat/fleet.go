@@ -38,6 +38,9 @@ type fleetRun struct {
 // load.
 const AreaServer = "server"
 
+// CutShort is the Found of an answer about a server if there was no time to find the exact limit.
+const CutShort = "search cut short"
+
 // A Warning is about one cell.
 type Warning struct {
 	ID    string // the words by which it is known, such as "load"
@@ -205,6 +208,9 @@ func (f *Fleet) addTarget(run *fleetRun, t results.Target) {
 	if limit := cmp.Or(t.RequestLimit, t.ReplyLimit); limit != nil {
 		a.Value = float64(*limit)
 		a.Unit = "B"
+	}
+	if e := t.Evidence.Limit; e != nil && e.CutShort {
+		a.Found = CutShort
 	}
 	for i, other := range run.answers {
 		if other.ID != a.ID {

@@ -169,9 +169,11 @@ func verdictColumns(machines []probedMachine) (questions []string, columns []col
 		return f.Name() + " of " + Truncate(f.About[0], maxNameLength)
 	}
 	titles := make(map[string]string) // of the findings by their names
+	isCut := make(map[string]bool)    // limits that are not exact on each machine
 	for _, m := range machines {
 		for _, f := range m.found {
 			titles[nameOf(f)] = cmp.Or(titles[nameOf(f)], f.Title)
+			isCut[nameOf(f)] = isCut[nameOf(f)] || f.Found == stat.CutShort
 		}
 	}
 	names := slices.Sorted(maps.Keys(titles))
@@ -179,7 +181,7 @@ func verdictColumns(machines []probedMachine) (questions []string, columns []col
 		c := column{names: []string{m.name}, answers: make([]columnAnswer, len(names))}
 		for _, f := range m.found {
 			at, _ := slices.BinarySearch(names, nameOf(f))
-			c.answers[at].Value = outcomeValue(f)
+			c.answers[at].Value = outcomeValue(f, isCut[nameOf(f)])
 		}
 		columns = append(columns, c)
 	}
@@ -193,8 +195,8 @@ func verdictColumns(machines []probedMachine) (questions []string, columns []col
 }
 
 // outcomeValue shows the verdict of a finding. If the verdict decides nothing, Base is empty, so
-// that the finding never counts as different.
-func outcomeValue(f results.Finding) Value {
+// that the finding never counts as different. A limit does not count if isCut is set.
+func outcomeValue(f results.Finding, isCut bool) Value {
 	v := verdictValue(string(f.Verdict))
 	switch f.Verdict {
 	case results.CannotTell, results.Unsupported, results.Noted:
@@ -208,7 +210,12 @@ func outcomeValue(f results.Finding) Value {
 	}
 	if f.Area() == stat.AreaServer && f.Value != nil {
 		v.Text += " beyond " + exactValue(f.Value, f.Unit)
-		v.Base = v.Text
+		if !isCut {
+			v.Base = v.Text
+		}
+		if f.Found == stat.CutShort {
+			v.Text += " (" + f.Found + ")"
+		}
 	}
 	return v
 }

@@ -109,3 +109,28 @@ func textOf(t Table) string {
 	}
 	return strings.Join(lines, "\n")
 }
+
+// A limit whose search was cut short is not compared with one that is exact.
+func TestALimitThatIsNotExactDiffersFromNoOther(t *testing.T) {
+	members := func(cut bool) []stat.Member {
+		f := stat.NewFleet()
+		for i, limit := range []int64{199_998, 199_999} {
+			host := string('a' + rune(i))
+			f.Add(results.Environment{Run: host, Machine: host, Hostname: host})
+			target := results.Target{
+				Run: host, Command: []string{"server"}, Verdict: "exited", RequestLimit: &limit,
+			}
+			target.Evidence.Limit = &results.LimitEvidence{CutShort: cut && i == 0}
+			f.Add(target)
+		}
+		return f.Members()
+	}
+	for cut, want := range map[bool]string{
+		true:  "How servers turned out: 1 answer, alike on 2 machines.",
+		false: "How servers turned out: 1 of 1 answer differ between 2 machines.",
+	} {
+		if lead := FleetSections(members(cut), nil)[0].Lead; !slices.Contains(lead, want) {
+			t.Errorf("cut short: %v: got %q", cut, lead)
+		}
+	}
+}
