@@ -35,7 +35,6 @@ type logEstimate struct {
 	pairs     []float64 // if set, logarithms of the ratios of pairs; mean and err are then not used
 
 	disturbed float64 // share of samples during which other programs took a CPU
-	starts    int     // number of starts of the worker processes, if each took several samples
 }
 
 // interval returns limits between which the truth lies with a chance of 1-alpha. They are infinite
@@ -83,15 +82,10 @@ func medianOfLines(logs []float64) logEstimate {
 	return e
 }
 
-// ratioToRaw estimates the logarithm of a ratio to the framing raw.
-func ratioToRaw(m Metric, own, raw []results.Record) logEstimate {
-	return logOf(m.ratios(own, raw))
-}
-
-// logOf estimates the logarithm of what was observed in one run. It computes an error from all
+// ratioToRaw estimates the logarithm of a ratio to the framing raw. It computes an error from all
 // samples and one from the starts of the worker processes, and takes the larger one.
-func logOf(all []observation) logEstimate {
-	used := undisturbed(all, observation.isDisturbed)
+func ratioToRaw(m Metric, own, raw []results.Record) logEstimate {
+	used := undisturbed(m.ratios(own, raw), observation.isDisturbed)
 	if slices.ContainsFunc(used, func(o observation) bool { return o.value <= 0 }) {
 		return logEstimate{} // CPU time is counted in ticks, and a sample had none
 	}
@@ -102,7 +96,6 @@ func logOf(all []observation) logEstimate {
 		}
 	}
 	forks := byFork(used)
-	e.starts = len(forks)
 	if len(forks) > 1 {
 		var medians []float64
 		for _, fork := range forks {

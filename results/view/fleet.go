@@ -169,7 +169,7 @@ func differenceSection(found comparison) (out Section, title string) {
 			results.FormatCount(n, "measurement"))}
 	}
 	if len(measured) > stat.FewMachines {
-		groups := append([]Group{{"all", measured}}, found.groups()...)
+		groups := found.groups(measured)
 		out.Tables = []Table{found.table(), main.table("machines", groups)}
 		out.Notes = []string{fmt.Sprintf("For a group of machines: the median of raw's goodput, "+
 			"and of each framing's share of it; in brackets the middle 80 %% of the machines, or "+

@@ -62,22 +62,32 @@ func EachMachine(members []stat.Member) []Group {
 // mostGroups is how many groups of machines a table may have.
 const mostGroups = 12
 
-// groups returns a group for each side of each difference.
-func (c comparison) groups() []Group {
-	var all []Group
+// sides returns a group for each side of a difference.
+func (c comparison) sides(d stat.Difference) []Group {
+	var both []Group
+	for _, side := range [][]int{d.Slow, d.Fast} {
+		g := Group{Title: c.name(d, side)}
+		for _, i := range side {
+			g.Members = append(g.Members, c.members[i])
+		}
+		both = append(both, g)
+	}
+	return both
+}
+
+// groups returns a group of all machines, and one for each side of a difference that has a name.
+func (c comparison) groups(all []stat.Member) []Group {
+	groups := []Group{{"all", all}}
 	for _, d := range c.differences {
-		for _, side := range [][]int{d.Slow, d.Fast} {
-			g := Group{Title: c.name(d, side)}
-			for _, i := range side {
-				g.Members = append(g.Members, c.members[i])
-			}
-			isKnown := slices.ContainsFunc(all, func(o Group) bool { return o.Title == g.Title })
-			if !isKnown && len(all) < mostGroups {
-				all = append(all, g)
+		for i, side := range [][]int{d.Slow, d.Fast} {
+			g := c.sides(d)[i]
+			isKnown := slices.ContainsFunc(groups, func(o Group) bool { return o.Title == g.Title })
+			if !isKnown && !c.areRest(d, side) && len(groups) < mostGroups {
+				groups = append(groups, g)
 			}
 		}
 	}
-	return all
+	return groups
 }
 
 // FramingGroups returns groups of machines that keep different shares of raw's speed, by framing. A
@@ -85,10 +95,10 @@ func (c comparison) groups() []Group {
 func FramingGroups(members []stat.Member) map[string][]Group {
 	groups := make(map[string][]Group)
 	for _, d := range stat.Differences(members) {
-		isTrip := d.Cells[0].Pattern == results.PatternRoundtrip
-		if d.Framing != "" && !isTrip && groups[d.Framing] == nil {
-			one := comparison{members: members, differences: []stat.Difference{d}}
-			groups[d.Framing] = one.groups()
+		isStream := d.Cells[0].Pattern == patternStream
+		isFraming := d.Framing != "" && d.Framing != results.FramingRaw
+		if isStream && isFraming && groups[d.Framing] == nil {
+			groups[d.Framing] = comparison{members: members}.sides(d)
 		}
 	}
 	return groups

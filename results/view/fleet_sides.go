@@ -60,7 +60,10 @@ func (c comparison) name(d stat.Difference, side []int) string {
 		name += fmt.Sprintf(" (of %d)", all)
 	}
 	causes := c.causes(d, side)
-	if len(causes) == 0 {
+	switch {
+	case c.areRest(d, side):
+		return fmt.Sprintf("%d others", len(side))
+	case len(causes) == 0:
 		return name
 	}
 	common := strings.Replace(strings.Join(causes, ", "), ", ", " with ", 1)
@@ -68,6 +71,13 @@ func (c comparison) name(d stat.Difference, side []int) string {
 		return common
 	}
 	return common + " (" + name + ")"
+}
+
+// areRest reports whether a side is the larger one, with too many machines to name, and nothing that
+// they alone have.
+func (c comparison) areRest(d stat.Difference, side []int) bool {
+	isMany := len(side) > mostNamedMachines+1 && !slices.Equal(side, d.Fewer())
+	return isMany && len(c.causes(d, side)) == 0
 }
 
 // causes lists what all machines of a side have and no machine of the other side has. There is
