@@ -16,25 +16,12 @@ type split struct {
 	isSure     bool // without another measurement
 }
 
-// splitAll cuts machines into two sides, if these differ at least by the factor, and then the
-// larger side again. So many more machines are too noisy.
+// splitAll cuts machines into two sides where neighbours are furthest apart, at least by a tenth,
+// and then the larger side again. If there is no such gap, it cuts them in the middle of their
+// range. The sides must differ by the factor least. noisy is how many machines more are too noisy.
 func splitAll(values []value, noisy int, least float64) []split {
-	s, isSplit := splitOnce(values, noisy, least)
-	if !isSplit {
-		return nil
-	}
-	larger := s.fast
-	if len(s.slow) > len(s.fast) {
-		larger = s.slow
-	}
-	return append([]split{s}, splitAll(larger, noisy, least)...)
-}
-
-// splitOnce cuts machines into two sides where neighbours are furthest apart or, if that may be
-// noise, in the middle of their range. isSplit is false if that may be noise, too.
-func splitOnce(values []value, noisy int, least float64) (s split, isSplit bool) {
 	if len(values) < 2 {
-		return split{}, false
+		return nil
 	}
 	sorted := slices.SortedFunc(slices.Values(values), func(a, b value) int {
 		return cmp.Or(cmp.Compare(a.mid, b.mid), a.member-b.member)
@@ -47,16 +34,21 @@ func splitOnce(values []value, noisy int, least float64) (s split, isSplit bool)
 	}
 	below, above := sorted[at-1], sorted[at]
 	gap := above.mid - below.mid
-	noise := below.hi - below.mid + above.mid - above.lo
-	middle := (sorted[0].mid + sorted[len(sorted)-1].mid) / 2
-	for _, cut := range []float64{below.mid + gap/2, middle} {
-		s, isSplit = splitAt(sorted, noisy, cut)
-		if isSplit && s.distance() >= math.Log(least) {
-			s.isSure = gap >= math.Log(sureFactor) && gap >= 2*noise
-			return s, true
+	s, isSplit := splitAt(sorted, noisy, below.mid+gap/2)
+	if isSplit && gap >= math.Log(leastFactor) && s.distance() >= math.Log(least) {
+		noise := below.hi - below.mid + above.mid - above.lo
+		s.isSure = gap >= math.Log(sureFactor) && gap >= 2*noise
+		larger := s.fast
+		if len(s.slow) > len(s.fast) {
+			larger = s.slow
 		}
+		return append([]split{s}, splitAll(larger, noisy, least)...)
 	}
-	return split{}, false
+	s, isSplit = splitAt(sorted, noisy, (sorted[0].mid+sorted[len(sorted)-1].mid)/2)
+	if isSplit && s.distance() >= math.Log(least) {
+		return []split{s}
+	}
+	return nil
 }
 
 // splitAt cuts machines into those that are clearly below and clearly above. isSplit is false if

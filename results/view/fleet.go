@@ -152,6 +152,9 @@ func WriteFleet(w io.Writer, members []stat.Member, problems []results.Problem, 
 	return p.Write(w, format, o)
 }
 
+// mostDifferences is how many differences are told in sentences.
+const mostDifferences = 6
+
 // differenceSection compares the speeds of framings and of raw bytes on the machines. The title
 // says what differs most, or that nothing does; it is "" if noise hides that.
 func differenceSection(found comparison) (out Section, title string) {
@@ -163,6 +166,10 @@ func differenceSection(found comparison) (out Section, title string) {
 	measured := main.measured(members)
 	out = Section{ID: "differences", Title: "Which machines differ, and in what"}
 	out.Lead = found.sentences()
+	if more := len(out.Lead) - mostDifferences; more > 1 {
+		out.Lead = append(out.Lead[:mostDifferences],
+			fmt.Sprintf("The table has %d more differences.", more))
+	}
 	if machines, n := clearMeasurements(members); n > 0 && len(out.Lead) == 0 {
 		out.Lead = []string{fmt.Sprintf("No framing, nor raw, differs by a tenth beyond the noise "+
 			"between %d machines, in %s clear enough to compare.", machines,
@@ -187,13 +194,13 @@ func differenceSection(found comparison) (out Section, title string) {
 	return out, title
 }
 
-// clearMeasurements counts the measurements that at least two machines made well enough, and these
-// machines.
+// clearMeasurements counts the measurements that at least two and most machines made well enough,
+// and these machines.
 func clearMeasurements(members []stat.Member) (machines, measurements int) {
 	names := make(map[string]bool)
 	for _, cell := range comparedCells(members) {
-		known, _ := standings(members, cell)
-		if len(known) < 2 {
+		known, noisy := standings(members, cell)
+		if len(known) < 2 || len(known) <= len(noisy) {
 			continue
 		}
 		measurements++

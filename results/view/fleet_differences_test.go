@@ -126,6 +126,10 @@ func TestAFleetIsToldByItsTruth(t *testing.T) {
 		}), []string{
 			"ndjson keeps 38 to 39 % of raw's speed on n07, n08 and n09 and 61 to 85 % elsewhere",
 			"ndjson keeps 61 % of raw's speed on n04, n05 and n06 and 85 % on n01, n02 and n03"}},
+		{"a gradient", with(alike(20), func(i int, m *resultstest.Machine) {
+			m.Slow = map[string]float64{"ndjson": 1 + 0.025*float64(i)}
+		}), []string{"ndjson keeps 72 to 83 % of raw's speed on n01, n02, n03, n04, n05 and 4 more " +
+			"(of 20) and "}},
 		{"two kernels", with(alike(8), func(i int, m *resultstest.Machine) {
 			if i%2 == 0 {
 				m.Kernel = "6.1.7"

@@ -73,8 +73,8 @@ func (c comparison) name(d stat.Difference, side []int) string {
 	return common + " (" + name + ")"
 }
 
-// areRest reports whether a side is the larger one, with too many machines to name, and nothing that
-// they alone have.
+// areRest reports whether a side is the larger one, with too many machines to name, and nothing
+// that they alone have.
 func (c comparison) areRest(d stat.Difference, side []int) bool {
 	isMany := len(side) > mostNamedMachines+1 && !slices.Equal(side, d.Fewer())
 	return isMany && len(c.causes(d, side)) == 0
