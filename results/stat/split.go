@@ -85,10 +85,15 @@ func (s split) isLike(other split) bool {
 	return min(slow, fast) > 4*contrary
 }
 
+// common counts the machines that are in both lists.
 func common(a, b []value) int {
-	n := 0
+	members := make(map[int]bool)
 	for _, v := range a {
-		if slices.ContainsFunc(b, func(w value) bool { return w.member == v.member }) {
+		members[v.member] = true
+	}
+	n := 0
+	for _, v := range b {
+		if members[v.member] {
 			n++
 		}
 	}
