@@ -132,7 +132,8 @@ func TestOnlyAnswersThatMachinesGaveAreCounted(t *testing.T) {
 	extra.Answers = append(extra.Answers,
 		results.Finding{ID: "rule/anonymous/full/write", Value: "EAGAIN"}, cost, chance)
 	costly := stat.Member{
-		Name: "costly", Runs: []results.Environment{{OS: "linux"}}, Answers: []results.Finding{cost},
+		Name: "costly", Runs: []results.Environment{{OS: "linux"}},
+		Answers: []results.Finding{cost},
 	}
 	tests := []struct {
 		name    string
