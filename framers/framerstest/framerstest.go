@@ -22,7 +22,8 @@ import (
 // in turns, not at the same time.
 //
 // A Writer may refuse a message with a [framers.PayloadError] or a [framers.TooLargeError] if
-// nothing of it was written. Check gives no options: a framing of your own need not heed any.
+// nothing of it was written. A Reader of lines may return what came of a line that is cut, as the
+// last one. Check gives no options: a framing of your own need not heed any.
 func Check(t testing.TB, f framers.Framing) {
 	t.Helper()
 	if f.String() == "" {

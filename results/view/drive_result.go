@@ -93,12 +93,15 @@ func resultOf(targets []results.Target) DriveResult {
 		if d.served > 0 {
 			r.text += "; requests work to " + results.FormatSize(d.served)
 		}
-	case d.failed != nil && failsAtAnySize(*d.failed):
+	case d.failed != nil && (failsAtAnySize(*d.failed) || d.limited == nil &&
+		d.served >= d.failed.Size):
 		r.Failure = d.failed.Verdict
 		r.tone = Bad
-		r.text = fmt.Sprintf("fails after %s, of whatever size: %s",
-			results.FormatCount(int(d.failed.Evidence.Failure.ServedBefore), "request"),
-			FailureText(*d.failed))
+		when := "at times"
+		if f := d.failed.Evidence.Failure; f != nil && f.ServedBefore > 0 {
+			when = "after " + results.FormatCount(int(f.ServedBefore), "request")
+		}
+		r.text = "fails " + when + ", of whatever size: " + FailureText(*d.failed)
 	case d.limited != nil:
 		r.Limit = limitOf(*d.limited)
 		r.judge(d.limited, breakingText(*d.limited), d.growth)

@@ -29,6 +29,12 @@ func TestDriveSaysFirstWhetherAServerPassed(t *testing.T) {
 				Evidence: results.TargetEvidence{Failure: &results.FailureEvidence{
 					ServedBefore: 3, AnySize: true}}}},
 			view.DriveResult{Failure: "deaf"}},
+		{"a size works in the search", "fails after 6 requests, of whatever size: error reply",
+			[]results.Target{{Command: []string{"server"}, Size: 1024, Verdict: "error reply",
+				Evidence: results.TargetEvidence{
+					Failure: &results.FailureEvidence{ServedBefore: 6}}},
+				{Command: []string{"server"}, SearchedTo: new(int64(2048)), Verdict: "ok"}},
+			view.DriveResult{Limit: 2048, Failure: "error reply"}},
 		{"no time", "INCOMPLETE: 128 KiB, 256 KiB were not tried; requests work to 2 KiB",
 			[]results.Target{
 				{Command: []string{"server"}, SearchedTo: new(int64(2048)), Verdict: "ok"},

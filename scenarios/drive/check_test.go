@@ -126,6 +126,7 @@ func TestCheckWithAToolThatRefuses(t *testing.T) {
 			"limit>=1MiB: fails", "(payload 50,000 B); one byte more: error reply",
 			"50000 bytes at most; the server refuses and says so",
 		}},
+		{"shout -2", []string{": error reply", "away; "}},
 		{"shout 0 refuses", []string{
 			"requests of no size work: error reply",
 			"0 bytes at most; is it the right tool, with all that it needs (--tool, --tool-args)?",

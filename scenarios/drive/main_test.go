@@ -14,6 +14,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -719,7 +720,7 @@ func rows(most string) error {
 }
 
 // shout serves a tool that answers in capitals, and ends at a text of more than most bytes, or
-// refuses it if "refuses" stands behind the number.
+// refuses it if "refuses" stands behind the number. With -2, it refuses every second call.
 func shout(most string) error {
 	most, refuses := strings.CutSuffix(most, " refuses")
 	limit, err := strconv.Atoi(most)
@@ -728,10 +729,14 @@ func shout(most string) error {
 	}
 	const schema = `{"type":"object","properties":{"text":{"type":"string"}},"required":["text"]}`
 	type args struct{ Text string }
+	var calls atomic.Int64
 	tool := mcpstdio.NewTool("shout", "answers in capitals", json.RawMessage(schema),
 		func(_ context.Context, in args) (string, error) {
 			switch {
 			case len(in.Text) <= limit:
+			case limit < 0 && calls.Add(1)%int64(-limit) > 0:
+			case limit < 0:
+				return "", errors.New("away")
 			case refuses:
 				return "", fmt.Errorf("%d bytes at most", limit)
 			default:

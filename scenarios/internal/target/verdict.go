@@ -66,8 +66,8 @@ func (v Verdict) Text() string { return view.VerdictText(string(v)) }
 var advice = map[Verdict]string{
 	Slow: "something changes at this size: a buffer that is copied or searched again for every " +
 		"read, memory that is new to the process, or a timer that is waited for",
-	ErrorReply: "the server refuses and says so, which is how a limit should look; clients need " +
-		"the limit to be documented",
+	ErrorReply: "the server refuses and says so; if it refuses by size, clients need that limit " +
+		"to be documented",
 	Unanswered: "the request was swallowed, or its answer takes longer than --patience: answer " +
 		"every request that has an id, with an error at least",
 	Late: "the answer came when it was no longer waited for: look for what holds it up, such " +
