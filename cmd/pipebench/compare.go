@@ -171,7 +171,8 @@ func (f *compareFlags) compareFiles(cmd *cobra.Command, oldPath, newPath string)
 	if err != nil {
 		return err
 	}
-	if err := f.checkMetrics(c.Names); err != nil {
+	inOne := len(c.OnlyOld)+len(c.OnlyNew) > 0 // one side alone has such a metric
+	if err := f.checkMetrics(c.Names); err != nil && !inOne {
 		return err
 	}
 	o := viewOptions(cmd, f.detail)
@@ -188,7 +189,10 @@ func (f *compareFlags) compareFiles(cmd *cobra.Command, oldPath, newPath string)
 // whyNothing says why there is nothing to compare.
 func whyNothing(c *stat.Comparison) error {
 	why := cmp.Or(c.Doubt, strings.Join(c.Notes, "; "))
-	if why != "" && len(c.OnlyOld)+len(c.OnlyNew) == 0 {
+	if len(c.OnlyNew) > 0 {
+		why = strings.Join(c.Notes, "; ") // the first says of what
+	}
+	if why != "" && (len(c.OnlyOld) == 0 || len(c.OnlyNew) == 0) {
 		return fmt.Errorf("nothing of the two can be judged: %s", why)
 	}
 	return fmt.Errorf("nothing is in both: %s has %s, %s has %s",
