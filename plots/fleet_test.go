@@ -154,7 +154,8 @@ func kernels(n int, factor float64) []stat.Member {
 func TestTheChartOfAFleetShowsTheGroupsOfItsFirstSentence(t *testing.T) {
 	c := FleetCharts(kernels(8, 1.5))[0]
 	names := []string{
-		"ndjson, linux 6.1", "ndjson, linux 6.18", "content-length", "60 KiB chunks", "length-prefix",
+		"ndjson, linux 6.1", "ndjson, linux 6.18", "content-length", "60 KiB " +
+			"chunks", "length-prefix",
 	}
 	slices.Sort(names)
 	got := slices.Sorted(slices.Values(c.names()))

@@ -138,7 +138,8 @@ func alikeFleet(rng *rand.Rand, runs, streams int, luck float64, sample func() f
 		for size := range streams {
 			for _, framing := range framings {
 				start := 0.0
-				r := sliced(resultstest.Cell(framing, 1000+size), Forks, 3, func(_, round int) float64 {
+				cell := resultstest.Cell(framing, 1000+size)
+				r := sliced(cell, Forks, 3, func(_, round int) float64 {
 					if round == 0 {
 						start = luck * rng.NormFloat64()
 					}

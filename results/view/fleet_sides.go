@@ -25,7 +25,8 @@ func others(d stat.Difference, side []int) []int {
 	return d.Slow
 }
 
-// where says on which machines or in which runs something is so. A second side may be "elsewhere".
+// where says on which machines or in which runs something is so. A second side may be "elsewhere"
+// or, if some machines are on neither side, "on most others".
 func (c comparison) where(d stat.Difference, side []int, isSecond bool) string {
 	all := len(d.Slow) + len(d.Fast)
 	name := c.name(d, side)
@@ -42,6 +43,9 @@ func (c comparison) where(d stat.Difference, side []int, isSecond bool) string {
 		return fmt.Sprintf("in %d of %d runs (%s)", len(side), len(c.members), name)
 	case isSecond && all > stat.FewMachines &&
 		(len(c.causes(d, side)) == 0 || len(c.causes(d, others(d, side))) == 0):
+		if all < len(c.members) {
+			return "on most others"
+		}
 		return "elsewhere"
 	}
 	return "on " + name
@@ -116,8 +120,14 @@ func labelKeys(members []stat.Member) []string {
 // A contrast has the figures of the two sides of a difference in one measurement.
 type contrast struct {
 	cell       results.Cell
-	slow, fast stat.Spread
+	slow, fast sideRange
 	isShare    bool // of raw's speed, or of its time
+}
+
+// A sideRange sums up the figures of one side.
+type sideRange struct {
+	stat.Spread
+	isUsual bool // some machines of the side are outside the range
 }
 
 // ratio returns how many times slower the slow side is.
@@ -161,8 +171,8 @@ func (c comparison) contrasts(d stat.Difference, framing string, areShares bool)
 		isOdd := d.Framing == "" && framing == results.FramingRaw
 		v := contrast{
 			cell:    cell,
-			slow:    c.spread(slow, cell, areShares, isOdd),
-			fast:    c.spread(fast, cell, areShares, isOdd),
+			slow:    c.rangeOn(d.Slow, slow, cell, areShares, isOdd),
+			fast:    c.rangeOn(d.Fast, fast, cell, areShares, isOdd),
 			isShare: areShares,
 		}
 		if v.slow.N > 0 && v.fast.N > 0 && v.ratio() >= leastRatio {
@@ -188,13 +198,27 @@ func (c comparison) usualOf(d stat.Difference, side []int) []int {
 	})
 }
 
-// spread sums up the figures of a side in a measurement, without those beside an odd raw if they
-// are shares, or if withoutOdd is set.
-func (c comparison) spread(side []int, cell results.Cell, areShares, withoutOdd bool) stat.Spread {
-	var values []float64
+// rangeOn sums up the figures of the usual machines of a side in a measurement, without those
+// beside an odd raw if they are shares, or if withoutOdd is set.
+func (c comparison) rangeOn(
+	side, usual []int, cell results.Cell, areShares, withoutOdd bool,
+) sideRange {
+	out := sideRange{Spread: stat.SpreadOf(c.valuesOn(usual, cell, areShares, withoutOdd))}
+	for _, value := range c.valuesOn(side, cell, areShares, false) {
+		isBelow := value*leastRatio < out.Least
+		isAbove := value > out.Most*leastRatio
+		out.isUsual = out.isUsual || isBelow || isAbove
+	}
+	return out
+}
+
+// valuesOn lists the clear figures of machines in a measurement.
+func (c comparison) valuesOn(
+	side []int, cell results.Cell, areShares, withoutOdd bool,
+) (values []float64) {
 	for _, i := range side {
 		for _, f := range c.members[i].Figures {
-			if f.Cell != cell || withoutOdd && f.OddRaw {
+			if f.Cell != cell || withoutOdd && (f.OddRaw || f.RunsDiffer) {
 				continue
 			}
 			e := f.Speed
@@ -206,7 +230,7 @@ func (c comparison) spread(side []int, cell results.Cell, areShares, withoutOdd 
 			}
 		}
 	}
-	return stat.SpreadOf(values)
+	return values
 }
 
 // framingsOf lists the framings that machines measured, without raw.

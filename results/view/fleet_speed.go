@@ -92,15 +92,20 @@ func (c comparison) isAlone(d stat.Difference) bool {
 }
 
 // rangeOf writes the range of the figures of one side.
-func rangeOf(v contrast, side stat.Spread) string {
+func rangeOf(v contrast, side sideRange) string {
+	start := ""
+	if side.isUsual {
+		start = "usually "
+	}
 	switch {
 	case v.isShare && isTrip(v.cell):
-		return FromTo(fmt.Sprintf("%.2f times", side.Least), fmt.Sprintf("%.2f times", side.Most))
+		return start + FromTo(fmt.Sprintf("%.2f times", side.Least),
+			fmt.Sprintf("%.2f times", side.Most))
 	case v.isShare:
-		return percentRange(side.Least, side.Most)
+		return start + percentRange(side.Least, side.Most)
 	}
 	metric := stat.RelativeMetric(v.cell)
-	return FromTo(metric.Format(side.Least), metric.Format(side.Most))
+	return start + FromTo(metric.Format(side.Least), metric.Format(side.Most))
 }
 
 // countOf says in how many measurements a difference was found, if it could be in several. If they
