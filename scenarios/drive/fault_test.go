@@ -114,6 +114,7 @@ func TestSweepNamesWhatOneSizeMeets(t *testing.T) {
 	}{
 		{"stall 8192", target.Slow},
 		{"swallow 5000", target.Unanswered},
+		{"choke", target.Deaf},
 		{"die 5000", killed},
 		{"endless 5000", target.Endless},
 		{"trace", "exit 1"},
@@ -122,7 +123,7 @@ func TestSweepNamesWhatOneSizeMeets(t *testing.T) {
 			t.Parallel()
 			o := server(row.job)
 			o.MaxReply = 1 << 20
-			if row.verdict == target.Unanswered {
+			if row.verdict == target.Unanswered || row.verdict == target.Deaf {
 				o.Patience = 2 * time.Second
 			}
 			r, _ := sweepOf(t, o, 2<<10, 4<<10, 8<<10, 16<<10)
@@ -131,6 +132,10 @@ func TestSweepNamesWhatOneSizeMeets(t *testing.T) {
 			}
 			if r.Evidence.Advice == "" {
 				t.Error("without advice")
+			}
+			const ended = "; when it was sent another request, it ended: exit 2"
+			if row.job == "choke" && !strings.HasSuffix(r.Evidence.Why, ended) {
+				t.Errorf("why: %q", r.Evidence.Why)
 			}
 			if row.job == "trace" && !strings.Contains(strings.Join(r.Evidence.Failure.StderrTail,
 				" "), "the buffer exceeds 5000 bytes") {

@@ -127,6 +127,19 @@ var servers = map[string]func(arg string) error{
 			}
 		})
 	},
+	"choke": func(string) error { // hangs at a line above 5,000 bytes, and ends at the next line
+		hangs := false
+		return each(func(line string) {
+			switch {
+			case hangs:
+				os.Exit(2)
+			case len(line) > 5000:
+				hangs = true
+			default:
+				fmt.Println(refusal(line))
+			}
+		})
+	},
 	"obliging": func(string) error { // answers every method
 		return each(func(line string) {
 			fmt.Printf(`{"jsonrpc":"2.0","id":%s,"result":{}}`+"\n", jsonrpc.Scan([]byte(line)).ID)

@@ -147,8 +147,9 @@ func (s *Server) explainSilence(ctx context.Context, out *Outcome) {
 			if out.arrivals.n > 0 {
 				out.Why += ", but " + out.arrivals.String()
 			}
-		case s.Process.Ended(0):
-			out.Verdict = s.ExitVerdict()
+		case s.Process.Ended(0): // until it was probed, it hung
+			out.Why += fmt.Sprintf("; when it was sent another request, it ended: %s",
+				s.ExitVerdict())
 		case partial > 0:
 			out.Verdict = Truncated
 			e.Partial = partial

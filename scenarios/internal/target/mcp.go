@@ -160,7 +160,7 @@ func (m *mcp) hintAt(tools []tool) {
 func (m *mcp) listTools(g greeting) (child.Message, error) {
 	params := "{" + strings.TrimSuffix(m.meta, ",") + "}"
 	reply, err := g.call(listID, listMethod, params)
-	if err != nil || !isRefusal(reply.Envelope) {
+	if err != nil || !isRefusal(reply) {
 		return reply, err
 	}
 	reply, err = g.call(againID, listMethod, params)

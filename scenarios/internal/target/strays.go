@@ -2,6 +2,7 @@ package target
 
 import (
 	"bytes"
+	"encoding/json"
 	"slices"
 	"strings"
 	"sync"
@@ -105,9 +106,17 @@ func (s *Strays) hasHalf(id []byte) bool {
 	return id != nil && bytes.Equal(s.halfID, id)
 }
 
-// isRefusal reports whether a message is an error without an id: the server could not read what it
-// got.
-func isRefusal(e jsonrpc.Envelope) bool { return e.Kind() == jsonrpc.Failure && len(e.ID) == 0 }
+// isRefusal reports whether a message is an error without an id that says that the server could not
+// read what it got.
+func isRefusal(m child.Message) bool {
+	if m.Envelope.Kind() != jsonrpc.Failure || len(m.Envelope.ID) > 0 {
+		return false
+	}
+	var reply struct{ Error struct{ Code int64 } }
+	err := json.Unmarshal(m.Raw, &reply)
+	const unreadable, invalid = -32700, -32600 // the codes of JSON-RPC
+	return err == nil && (reply.Error.Code == unreadable || reply.Error.Code == invalid)
+}
 
 // addMessage counts a JSON-RPC message that is not the awaited answer, but may be another answer.
 func (s *Strays) addMessage(m child.Message) {
@@ -117,7 +126,7 @@ func (s *Strays) addMessage(m child.Message) {
 		s.untaken.first = ""
 	}
 	s.untaken.add(m.Raw, false /* foreign */)
-	s.untaken.refused = s.untaken.refused || isRefusal(m.Envelope)
+	s.untaken.refused = s.untaken.refused || isRefusal(m)
 }
 
 // takeArrivals returns what came since the last call of takeArrivals.

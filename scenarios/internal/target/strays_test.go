@@ -44,3 +44,18 @@ func TestAStrayWithoutATextEndsInNoColon(t *testing.T) {
 		t.Errorf("got %q", got)
 	}
 }
+
+// An error without an id may be about any request, unless its code says that none could be read.
+func TestOnlyAnUnreadableMessageIsRefused(t *testing.T) {
+	for text, want := range map[string]bool{
+		`{"id":null,"error":{"code":-32700,"message":"no JSON"}}`:    true,
+		`{"id":null,"error":{"code":-32600,"message":"no request"}}`: true,
+		`{"id":null,"error":{"code":-32603,"message":"disk full"}}`:  false,
+		`{"id":4,"error":{"code":-32700,"message":"no JSON"}}`:       false,
+	} {
+		m := child.Message{Raw: []byte(text), Envelope: jsonrpc.Scan([]byte(text))}
+		if isRefusal(m) != want {
+			t.Errorf("%s: refused: %t", text, !want)
+		}
+	}
+}
