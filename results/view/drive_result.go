@@ -93,15 +93,10 @@ func resultOf(targets []results.Target) DriveResult {
 		if d.served > 0 {
 			r.text += "; requests work to " + results.FormatSize(d.served)
 		}
-	case d.failed != nil && (failsAtAnySize(*d.failed) || d.limited == nil &&
-		d.served >= d.failed.Size):
+	case d.failsAtAnySize():
 		r.Failure = d.failed.Verdict
 		r.tone = Bad
-		when := "at times"
-		if f := d.failed.Evidence.Failure; f != nil && f.ServedBefore > 0 {
-			when = "after " + results.FormatCount(int(f.ServedBefore), "request")
-		}
-		r.text = "fails " + when + ", of whatever size: " + FailureText(*d.failed)
+		r.text = "fails " + whenText(*d.failed) + ", of whatever size: " + FailureText(*d.failed)
 	case d.limited != nil:
 		r.Limit = limitOf(*d.limited)
 		r.judge(d.limited, breakingText(*d.limited), d.growth)
@@ -142,11 +137,24 @@ func isUncompared(t results.Target) bool {
 	return t.Evidence.Server != nil && t.Evidence.Server.Uncompared
 }
 
-// failsAtAnySize reports whether a server failed after a certain number of requests, although all
-// requests were small.
-func failsAtAnySize(t results.Target) bool {
+// failsAtAnySize reports whether a server failed after some requests, although all were small, or
+// although the search for a limit found that their size works.
+func (d *driveRecords) failsAtAnySize() bool {
+	if d.failed == nil {
+		return false
+	}
+	f := d.failed.Evidence.Failure
+	wereSmall := f != nil && f.AnySize && f.ServedBefore > 0
+	return wereSmall || d.limited == nil && d.served >= d.failed.Size
+}
+
+// whenText says after how many requests a server failed.
+func whenText(t results.Target) string {
 	f := t.Evidence.Failure
-	return f != nil && f.AnySize && f.ServedBefore > 0
+	if f == nil || f.ServedBefore == 0 {
+		return "at times"
+	}
+	return "after " + results.FormatCount(int(f.ServedBefore), "request")
 }
 
 // judge decides whether the server passed, and puts the result into words. The record failure shows
