@@ -171,8 +171,10 @@ func (f *compareFlags) compareFiles(cmd *cobra.Command, oldPath, newPath string)
 	if err != nil {
 		return err
 	}
-	inOne := len(c.OnlyOld)+len(c.OnlyNew) > 0 // one side alone has such a metric
-	if err := f.checkMetrics(c.Names); err != nil && !inOne {
+	if err := f.checkMetrics(c.Names); err != nil {
+		if why := inOneAlone(c); why != "" {
+			return &statusError{exitInconclusive, errors.New(why)}
+		}
 		return err
 	}
 	o := viewOptions(cmd, f.detail)
@@ -186,13 +188,22 @@ func (f *compareFlags) compareFiles(cmd *cobra.Command, oldPath, newPath string)
 	return allGates(f.judgeChanges(c), f.judge(cmd, f.format, after))
 }
 
+// inOneAlone says which figures of the metrics that are asked for one side alone has, or returns
+// "".
+func inOneAlone(c *stat.Comparison) string {
+	switch {
+	case len(c.OnlyOld) > 0:
+		return c.Doubt
+	case len(c.OnlyNew) > 0:
+		return strings.Join(c.Notes, "; ")
+	}
+	return ""
+}
+
 // whyNothing says why there is nothing to compare.
 func whyNothing(c *stat.Comparison) error {
 	why := cmp.Or(c.Doubt, strings.Join(c.Notes, "; "))
-	if len(c.OnlyNew) > 0 {
-		why = strings.Join(c.Notes, "; ") // the first says of what
-	}
-	if why != "" && (len(c.OnlyOld) == 0 || len(c.OnlyNew) == 0) {
+	if why != "" && len(c.OnlyOld)+len(c.OnlyNew) == 0 {
 		return fmt.Errorf("nothing of the two can be judged: %s", why)
 	}
 	return fmt.Errorf("nothing is in both: %s has %s, %s has %s",
