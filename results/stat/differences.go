@@ -160,80 +160,106 @@ func valueOf(member int, mid float64, e Estimate, pattern string) value {
 	return value{member, mid, mid - below, mid + above}
 }
 
-// polishSweeps is how often takeApart takes out medians. The first few sweeps change most.
-const polishSweeps = 10
-
 // takeApart returns by framing how much faster it is on each machine than usual there. With the
-// framing "" is how much faster everything is. It is Tukey's median polish: as long as fewer than
-// half of the framings of a machine, and of the machines of a framing, are odd, these do not change
-// the other values. Of two framings, or of two equal halves of them, raw is not the odd one.
+// framing "" is how much faster everything is.
 func (s stream) takeApart() map[string][]value {
-	own := make(map[int]map[string]float64) // logarithms of speeds, later what is left of them
-	machine := make(map[int]float64)
-	framings := make(map[string]bool)
-	pattern := ""
-	for i, figures := range s.clear {
-		own[i] = make(map[string]float64)
-		for framing, f := range figures {
-			framings[framing] = true
-			pattern = f.Cell.Pattern
-			own[i][framing] = math.Log(f.steady.Median)
-			if pattern == results.PatternRoundtrip {
-				own[i][framing] *= -1
-			}
-		}
-	}
+	p := s.logarithms()
 	for range polishSweeps {
-		for framing := range framings {
-			var column []float64
-			for _, row := range own {
-				if v, ok := row[framing]; ok {
-					column = append(column, v)
-				}
-			}
-			usual := medianOf(column)
-			for _, row := range own {
-				if _, ok := row[framing]; ok {
-					row[framing] -= usual
-				}
-			}
-		}
-		for i, row := range own {
-			values := slices.Collect(maps.Values(row))
-			if raw, ok := row[results.FramingRaw]; ok && len(values)%2 == 0 {
-				values = append(values, raw)
-			}
-			middle := medianOf(values)
-			machine[i] += middle
-			for framing := range row {
-				row[framing] -= middle
-			}
-		}
+		p.takeUsual()
+		p.takeMachines()
 	}
-	for i, row := range own {
-		raw := row[results.FramingRaw]
-		if 2*math.Abs(machine[i]+raw) >= math.Abs(machine[i]) {
-			continue
-		}
-		machine[i] += raw // raw is as fast as usual: what differs is the framings
-		for framing := range row {
-			row[framing] -= raw
-		}
-	}
+	p.trustRaw()
 	values := make(map[string][]value)
 	for i, figures := range s.clear {
 		var below, above []float64
 		for framing, f := range figures {
-			mid := own[i][framing]
-			values[framing] = append(values[framing], valueOf(i, mid, f.steady, pattern))
-			v := valueOf(i, machine[i], f.Speed, pattern)
+			pattern := f.Cell.Pattern
+			left := p.left[i][framing]
+			values[framing] = append(values[framing], valueOf(i, left, f.steady, pattern))
+			v := valueOf(i, p.machine[i], f.Speed, pattern)
 			below = append(below, v.lo)
 			above = append(above, v.hi)
 		}
-		all := value{i, machine[i], medianOf(below), medianOf(above)}
+		all := value{i, p.machine[i], medianOf(below), medianOf(above)}
 		values[""] = append(values[""], all)
 	}
 	return values
+}
+
+// polishSweeps is how often medians are taken out. The first few sweeps change most.
+const polishSweeps = 10
+
+// A polish takes speeds apart. It is Tukey's median polish: as long as fewer than half of the
+// framings of a machine, and of the machines of a framing, are odd, these do not change the other
+// values.
+type polish struct {
+	machine map[int]float64            // how much faster everything is, as a logarithm
+	left    map[int]map[string]float64 // the same of a framing, after that and what is usual
+}
+
+// logarithms returns a polish with nothing taken out yet.
+func (s stream) logarithms() polish {
+	p := polish{make(map[int]float64), make(map[int]map[string]float64)}
+	for i, figures := range s.clear {
+		p.left[i] = make(map[string]float64)
+		for framing, f := range figures {
+			speed := math.Log(f.steady.Median)
+			if f.Cell.Pattern == results.PatternRoundtrip { // a time
+				speed = -speed
+			}
+			p.left[i][framing] = speed
+		}
+	}
+	return p
+}
+
+// takeUsual takes the median machine out of each framing.
+func (p polish) takeUsual() {
+	columns := make(map[string][]float64)
+	for _, row := range p.left {
+		for framing, speed := range row {
+			columns[framing] = append(columns[framing], speed)
+		}
+	}
+	for framing, column := range columns {
+		usual := medianOf(column)
+		for _, row := range p.left {
+			if _, isMeasured := row[framing]; isMeasured {
+				row[framing] -= usual
+			}
+		}
+	}
+}
+
+// takeMachines takes the median framing out of each machine. Of two framings, or of two equal
+// halves of them, raw is not the odd one.
+func (p polish) takeMachines() {
+	for i, row := range p.left {
+		values := slices.Collect(maps.Values(row))
+		raw, isMeasured := row[results.FramingRaw]
+		if isMeasured && len(values)%2 == 0 {
+			values = append(values, raw)
+		}
+		p.add(i, medianOf(values))
+	}
+}
+
+// trustRaw lets the framings differ on machines on which raw is as fast as usual.
+func (p polish) trustRaw() {
+	for i, row := range p.left {
+		raw := row[results.FramingRaw]
+		if 2*math.Abs(p.machine[i]+raw) < math.Abs(p.machine[i]) {
+			p.add(i, raw)
+		}
+	}
+}
+
+// add says that everything is so much faster on a machine, and takes that from its framings.
+func (p polish) add(machine int, faster float64) {
+	p.machine[machine] += faster
+	for framing := range p.left[machine] {
+		p.left[machine][framing] -= faster
+	}
 }
 
 // markOddRaw sets OddRaw in the figures of those machines on which raw differs. If the halves are
