@@ -69,8 +69,9 @@ func (f *Fleet) Members() []Member {
 		byMachine[id] = append(byMachine[id], run)
 	}
 	var members []Member
+	order := f.order()
 	for _, id := range machines {
-		members = append(members, f.member(byMachine[id]))
+		members = append(members, f.member(byMachine[id], order))
 	}
 	var runs []results.Environment
 	for _, m := range members {
@@ -84,9 +85,19 @@ func (f *Fleet) Members() []Member {
 	return members
 }
 
-// member sums up the runs of one machine. Its figures are in the order in which tables show the
-// cells.
-func (f *Fleet) member(runs []*fleetRun) Member {
+// order returns the indices of f.cells in the order in which tables show the cells.
+func (f *Fleet) order() []int {
+	var order []int
+	for at := range f.cells {
+		order = append(order, at)
+	}
+	slices.SortFunc(order, func(a, b int) int { return compareCells(f.cells[a], f.cells[b]) })
+	return order
+}
+
+// member sums up the runs of one machine. Its figures are in the given order, a list of indices of
+// f.cells.
+func (f *Fleet) member(runs []*fleetRun, order []int) Member {
 	slices.SortFunc(runs, func(a, b *fleetRun) int {
 		return cmp.Or(a.environment.Time.Compare(b.environment.Time),
 			cmp.Compare(a.environment.Run, b.environment.Run))
@@ -124,17 +135,16 @@ func (f *Fleet) member(runs []*fleetRun) Member {
 	for _, id := range slices.Sorted(maps.Keys(answers)) {
 		m.Answers = append(m.Answers, answers[id])
 	}
-	for at := range f.cells {
+	for _, at := range order {
 		if len(samples[at]) > 0 {
 			m.Figures = append(m.Figures, f.figure(at, samples))
 		}
 	}
-	slices.SortFunc(m.Figures, func(a, b Figure) int { return compareCells(a.Cell, b.Cell) })
 	if len(runs) > 1 {
 		var each []Member
 		for _, run := range runs {
 			if run.isRestarted() {
-				each = append(each, f.member([]*fleetRun{run}))
+				each = append(each, f.member([]*fleetRun{run}, order))
 			}
 		}
 		m.compareRuns(each)

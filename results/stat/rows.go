@@ -68,7 +68,7 @@ func Rows(s *results.Set) []Row {
 		rows[i].addFigures()
 		rows[i].compareWithRaw(rows)
 	}
-	if len(s.Environments) > 1 {
+	if len(s.Environments) > len(s.Machines()) { // else there are no two runs to compare
 		for _, m := range FleetOf(s).Members() {
 			m.warn(rows)
 		}

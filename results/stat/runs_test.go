@@ -83,7 +83,7 @@ func TestRunsThatAreAlikeDoNotDisagree(t *testing.T) {
 			for trial := range trials {
 				sample := func() float64 { return 0.05 * noise.of(rng) }
 				f := alikeFleet(rng, 2+trial%3, 8, luck, sample)
-				if found := f.member(f.runs).Disagreement; len(found) > 0 {
+				if found := f.member(f.runs, f.order()).Disagreement; len(found) > 0 {
 					wrong++
 					t.Logf("%s, luck %v: %+v", noise.name, luck, found)
 				}
@@ -109,7 +109,7 @@ func TestMachinesThatAreAlikeDoNotDiffer(t *testing.T) {
 						f := alikeFleet(rng, machines, streams, luck, sample)
 						var members []Member
 						for _, run := range f.runs {
-							members = append(members, f.member([]*fleetRun{run}))
+							members = append(members, f.member([]*fleetRun{run}, f.order()))
 						}
 						if found := Differences(members); len(found) > 0 {
 							wrong++
