@@ -116,10 +116,17 @@ func TestTheTitleOfAFleetsChartHasCertainFiguresAlone(t *testing.T) {
 		}
 		members = append(members, m)
 	}
-	for machines, of := range map[int]string{2: " on 2", 8: ": medians of 8"} {
-		want := "Framings keep 80 to 90 % of raw's goodput" + of + " machines"
-		if charts := FleetCharts(members[:machines]); len(charts) != 1 || charts[0].Title != want {
-			t.Errorf("got %+v", charts)
+	tests := []struct {
+		machines int
+		want     string
+	}{
+		{2, "Framings keep 80 to 90 % of raw's goodput on 2 machines"},
+		{8, "Framings keep 80 to 90 % of raw's goodput: medians of 8 machines"},
+	}
+	for _, tt := range tests {
+		charts := FleetCharts(members[:tt.machines])
+		if len(charts) != 1 || charts[0].Title != tt.want {
+			t.Errorf("got %+v, want the title %q", charts, tt.want)
 		}
 	}
 }
@@ -154,8 +161,8 @@ func kernels(n int, factor float64) []stat.Member {
 func TestTheChartOfAFleetShowsTheGroupsOfItsFirstSentence(t *testing.T) {
 	c := FleetCharts(kernels(8, 1.5))[0]
 	names := []string{
-		"ndjson, linux 6.1", "ndjson, linux 6.18", "content-length", "60 KiB " +
-			"chunks", "length-prefix",
+		"ndjson, linux 6.1", "ndjson, linux 6.18", "content-length", "60 KiB chunks",
+		"length-prefix",
 	}
 	slices.Sort(names)
 	got := slices.Sorted(slices.Values(c.names()))

@@ -112,7 +112,7 @@ func textOf(t Table) string {
 
 // A limit whose search was cut short is not compared with one that is exact.
 func TestALimitThatIsNotExactDiffersFromNoOther(t *testing.T) {
-	members := func(cut bool) []stat.Member {
+	members := func(isCut bool) []stat.Member {
 		f := stat.NewFleet()
 		for i, limit := range []int64{199_998, 199_999} {
 			host := string('a' + rune(i))
@@ -120,17 +120,22 @@ func TestALimitThatIsNotExactDiffersFromNoOther(t *testing.T) {
 			target := results.Target{
 				Run: host, Command: []string{"server"}, Verdict: "exited", RequestLimit: &limit,
 			}
-			target.Evidence.Limit = &results.LimitEvidence{CutShort: cut && i == 0}
+			target.Evidence.Limit = &results.LimitEvidence{CutShort: isCut && i == 0}
 			f.Add(target)
 		}
 		return f.Members()
 	}
-	for cut, want := range map[bool]string{
-		true:  "How servers turned out: 1 answer, alike on 2 machines.",
-		false: "How servers turned out: 1 of 1 answer differ between 2 machines.",
-	} {
-		if lead := FleetSections(members(cut), nil)[0].Lead; !slices.Contains(lead, want) {
-			t.Errorf("cut short: %v: got %q", cut, lead)
+	tests := []struct {
+		isCut bool
+		want  string
+	}{
+		{true, "How servers turned out: 1 answer, alike on 2 machines."},
+		{false, "How servers turned out: 1 of 1 answer differ between 2 machines."},
+	}
+	for _, tt := range tests {
+		lead := FleetSections(members(tt.isCut), nil)[0].Lead
+		if !slices.Contains(lead, tt.want) {
+			t.Errorf("cut short: %v: got %q", tt.isCut, lead)
 		}
 	}
 }

@@ -69,14 +69,12 @@ func TestAFleetIsToldByItsTruth(t *testing.T) {
 		{"equal", alike(2), []string{"No framing, nor raw, differs by a tenth beyond the noise " +
 			"between 2 machines, in 10 measurements clear enough to compare."}},
 		{"20 equal", alike(20), []string{"No framing, nor raw, differs by a tenth beyond the " +
-			"noise " +
-			"between 20 machines"}},
+			"noise between 20 machines"}},
 		{"too noisy to tell", with(slow(2, 1, ndjson), func(_ int, m *resultstest.Machine) {
 			m.Noise = 0.3
 		}), []string{"No framing, nor raw, differs"}},
 		{"raw of one of two", slow(2, 1, raw2), []string{"Raw alone is 2.0 times slower on n01: " +
-			"raw " +
-			"reaches #GB/s there and #GB/s on n02" + where + " Framings are as fast there as " +
+			"raw reaches #GB/s there and #GB/s on n02" + where + " Framings are as fast there as " +
 			"elsewhere."}},
 		{"raw of one of 8", slow(8, 1, raw2), []string{
 			"Raw alone is 2.0 times slower on n01: raw reaches #GB/s there and #GB/s " +
@@ -94,8 +92,7 @@ func TestAFleetIsToldByItsTruth(t *testing.T) {
 				return 1
 			}
 		}), []string{"Raw alone is 2.0 times slower on n02: raw reaches #GB/s there and #GB/s on " +
-			"n01 " +
-			"(messages of 4,000 B, on one CPU), in 1 of 2 measurements (4,000 B)."}},
+			"n01 (messages of 4,000 B, on one CPU), in 1 of 2 measurements (4,000 B)."}},
 		{"everything", slow(2, 1, all3), []string{
 			"Everything is 3.0 times slower on n01: raw reaches #GB/s there and #GB/s on " +
 				"n02" + where}},
@@ -107,8 +104,7 @@ func TestAFleetIsToldByItsTruth(t *testing.T) {
 			"ndjson keeps 57 % of raw's speed on n01 and 85 % on n02 and n03" + where}},
 		{"one framing on ten of 20", slow(20, 10, chunks), []string{
 			"60 KiB chunks keep 53 % of raw's speed on n01, n02, n03, n04, n05 and 5 more (of " +
-				"20) " +
-				"and 80 % elsewhere" + where}},
+				"20) and 80 % elsewhere" + where}},
 		{"raw and a framing", slow(2, 1, both), []string{
 			"Raw is 2.0 times slower on n01: raw reaches #GB/s there and #GB/s on n02" + where,
 			"ndjson is 2.0 times slower on n01: it reaches #GB/s there and #GB/s on n02" + where}},
@@ -142,8 +138,7 @@ func TestAFleetIsToldByItsTruth(t *testing.T) {
 		{"a gradient", with(alike(20), func(i int, m *resultstest.Machine) {
 			m.Slow = map[string]float64{"ndjson": 1 + 0.025*float64(i)}
 		}), []string{"ndjson keeps 72 to 83 % of raw's speed on n01, n02, n03, n04, n05 and 4 " +
-			"more " +
-			"(of 20) and "}},
+			"more (of 20) and "}},
 		{"two kernels", with(alike(8), func(i int, m *resultstest.Machine) {
 			if i%2 == 0 {
 				m.Kernel = "6.1.7"
@@ -157,8 +152,7 @@ func TestAFleetIsToldByItsTruth(t *testing.T) {
 				m.Slow = ndjson
 			}
 		}), []string{"ndjson keeps 57 % of raw's speed on linux 6.1 (n01 and n03) and 85 % on " +
-			"linux " +
-			"6.12 (n02 and n04)" + where}},
+			"linux 6.12 (n02 and n04)" + where}},
 		{"two kernels with their processors", with(alike(8), func(i int, m *resultstest.Machine) {
 			m.CPU = "Xeon"
 			if i%2 == 0 {
@@ -167,8 +161,7 @@ func TestAFleetIsToldByItsTruth(t *testing.T) {
 				m.Slow = all3
 			}
 		}), []string{"Everything is 3.0 times slower on linux 6.1 with EPYC: raw reaches #GB/s " +
-			"there " +
-			"and #GB/s on linux 6.12 with Xeon" + where}},
+			"there and #GB/s on linux 6.12 with Xeon" + where}},
 		{"two zones", with(alike(12), func(i int, m *resultstest.Machine) {
 			m.Labels = map[string]string{"zone": []string{"ams", "fra"}[i/6]}
 			if i >= 6 {
@@ -185,8 +178,7 @@ func TestAFleetIsToldByItsTruth(t *testing.T) {
 			}
 		}), []string{"ndjson keeps 56 to 57 % of raw's speed on n03, n05, n07, n09 and n11 and " +
 			"85 % elsewhere"}},
-		{"better at one size, worse at " +
-			"another", with(alike(2), func(i int, m *resultstest.Machine) {
+		{"one size better, one worse", with(alike(2), func(i int, m *resultstest.Machine) {
 			m.SlowAt = func(c results.Cell) float64 {
 				switch {
 				case i == 0 || c.Framing != "ndjson":
@@ -198,11 +190,9 @@ func TestAFleetIsToldByItsTruth(t *testing.T) {
 			}
 		}), []string{
 			"ndjson keeps 57 % of raw's speed on n02 and 85 % on n01 (messages of 65,000 B, on " +
-				"one " +
-				"CPU), in 1 of 2 measurements (65,000 B).",
+				"one CPU), in 1 of 2 measurements (65,000 B).",
 			"ndjson keeps 85 % of raw's speed on n01 and 121 % on n02 (messages of 4,000 B, on " +
-				"one " +
-				"CPU), in 1 of 2 measurements (4,000 B)."}},
+				"one CPU), in 1 of 2 measurements (4,000 B)."}},
 		{"two runs of one machine", with(alike(2), func(i int, m *resultstest.Machine) {
 			m.Name = "srv"
 			m.After = time.Duration(i) * 25 * time.Hour

@@ -27,11 +27,6 @@ func measuringMember(name string, share float64) stat.Member {
 	return m
 }
 
-// A speedOn has the speeds of framings on a machine, in GB/s.
-// membersOf sums up records of machines with such speeds.
-// If a difference goes with a property of the machines, a sentence says what goes with which value.
-// Properties that go together are named together, as figures cannot tell which of them it is.
-// Of a few machines, a sentence names the property that goes with a difference, if it is only one.
 func TestMachinesThatDidNotMeasureAreNotCompared(t *testing.T) {
 	members := []stat.Member{measuringMember("fast", 0.9)}
 	for i := range 13 {
@@ -57,9 +52,6 @@ func TestMachinesThatDidNotMeasureAreNotCompared(t *testing.T) {
 	}
 }
 
-// A few machines are named, and only what the intervals show is said of them.
-// No figure stands in a sentence that noise may have made.
-// However narrow the screen is, the table has the framing in which machines differ.
 // answeringMember returns a machine that was asked how much a pipe holds.
 func answeringMember(name string, holds float64) stat.Member {
 	return stat.Member{
@@ -200,9 +192,6 @@ func TestNoDifferenceIsPassedOver(t *testing.T) {
 	}
 }
 
-// Where one measurement differs, it is said before what is alike. Round trips are compared by their
-// time.
-// Of several measurements in which machines differ, the one counts that most machines made.
 // A machine whose system was upgraded between two runs stands with both.
 func TestASystemThatChangedIsNamed(t *testing.T) {
 	a, b := measuringMember("a", 0.9), measuringMember("b", 0.9)
@@ -214,12 +203,6 @@ func TestASystemThatChangedIsNamed(t *testing.T) {
 	}
 }
 
-// A difference that is the same in several measurements is told once.
-// A machine that is slower in everything keeps the usual shares of raw's speed.
-// Where raw alone is slower, framings only seem to be faster.
-// A framing that is slower as well where raw alone is slow is named.
-// Of many machines, kinds that differ in the speed of raw are named.
-// The size at which machines differ is compared, not the usual one.
 // A machine that was not asked stands with no answer.
 func TestAMachineThatWasAskedLessIsNotNamed(t *testing.T) {
 	another := answeringMember("c", 4096)
@@ -234,9 +217,6 @@ func TestAMachineThatWasAskedLessIsNotNamed(t *testing.T) {
 	}
 }
 
-// A framing that is better at some sizes and worse at others makes two differences.
-// Where raw alone is slow, the shares of that raw are not compared: another cause is found all the
-// same, and what was not measured is not called noisy.
 // Two rows of one machine need a condition that tells them apart.
 func TestTheHintSelectsWhatTheRowShows(t *testing.T) {
 	a, b := measuringMember("srv (linux 6.1)", 0.9), measuringMember("srv (linux 6.8)", 0.9)
@@ -269,5 +249,3 @@ func TestVersionsTellMachinesApart(t *testing.T) {
 		t.Errorf("columns %v, rows %v", table.Columns, table.Rows)
 	}
 }
-
-// The number of machines in a row counts those of which its figures are.
