@@ -231,16 +231,6 @@ const mediansNote = "Points are medians. Bars are their 95 % interval or, with f
 // moreTell ends a title that claims nothing.
 const moreTell = "; more samples may tell more"
 
-// ratioOf divides a metric of row by that of base, within rounds, as sentences do. isRough is true
-// if the ratio or one of the two points is rough.
-func ratioOf(metric string, row, base stat.Row) (ratio stat.Estimate, isRough bool) {
-	ratio = stat.PairedRatio(stat.MustMetric(metric), row.Records, base.Records)
-	for _, e := range []stat.Estimate{ratio, row.Estimates[metric], base.Estimates[metric]} {
-		isRough = isRough || view.IsRough(e)
-	}
-	return ratio, isRough
-}
-
 // fromTo writes a range with two significant digits at each end: "4.1 to 5.2 GB/s".
 func fromTo(low, high float64, unit string) string {
 	return view.FromTo(results.FormatLabel(twoDigits(low), unit),

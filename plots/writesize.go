@@ -196,7 +196,8 @@ func (r rows) writeSizeTitle(usual int, panel func(stat.Row) string) string {
 }
 
 // gainOf returns the goodput of row divided by that of base: whole messages through a pipe of the
-// usual capacity in the same panel. The N of the gain is 0 if it was not measured.
+// usual capacity in the same panel and the same rounds. isRough is true if the gain or one of the
+// two points is rough. The N of the gain is 0 if it was not measured.
 func (r rows) gainOf(row stat.Row, usual int, panel func(stat.Row) string) (
 	gain stat.Estimate, base stat.Row, isRough bool,
 ) {
@@ -207,6 +208,9 @@ func (r rows) gainOf(row stat.Row, usual int, panel func(stat.Row) string) (
 		return stat.Estimate{}, stat.Row{}, false
 	}
 	base = whole.all[0]
-	gain, isRough = ratioOf("goodput", row, base)
+	gain = stat.PairedRatio(stat.MustMetric("goodput"), row.Records, base.Records)
+	for _, e := range []stat.Estimate{gain, row.Estimates["goodput"], base.Estimates["goodput"]} {
+		isRough = isRough || view.IsRough(e)
+	}
 	return gain, base, isRough
 }
