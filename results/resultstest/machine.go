@@ -8,7 +8,7 @@ import (
 	"github.com/pipebench/pipebench/results"
 )
 
-// A Machine is one whose truth is known. Its zero value is as fast as others.
+// A Machine is one whose truth is known. With only a name, it is as fast as others.
 type Machine struct {
 	Name        string
 	Kernel, CPU string
@@ -19,9 +19,16 @@ type Machine struct {
 	Noise       float64                    // of a sample, as a logarithm; 0.01 by default
 }
 
-// shareOfRaw is the part of raw's speed that a framing keeps on a [Machine].
-var shareOfRaw = map[string]float64{
-	"raw": 1, "ndjson": 0.85, "content-length": 0.93, "length-prefix": 0.95, "chunked:61440": 0.8,
+// machineFramings lists what a [Machine] measures, with the part of raw's speed that it keeps.
+var machineFramings = []struct {
+	name  string
+	share float64
+}{
+	{"raw", 1},
+	{"ndjson", 0.85},
+	{"content-length", 0.93},
+	{"length-prefix", 0.95},
+	{"chunked:61440", 0.8},
 }
 
 // Run measures raw and four framings at two sizes on one CPU.
@@ -44,12 +51,10 @@ func (m Machine) Run() *results.Set {
 	}
 	rng := rand.New(rand.NewPCG(uint64(len(m.Name)), uint64(m.Name[len(m.Name)-1])))
 	for _, size := range []int{4000, 65_000} {
-		for _, framing := range []string{
-			"raw", "ndjson", "content-length", "length-prefix", "chunked:61440",
-		} {
-			c := results.UsualCell(framing, "stream", "same", size)
-			ns := float64(size) / 6.5 / shareOfRaw[framing]
-			for _, subject := range []string{"", framing} {
+		for _, framing := range machineFramings {
+			c := results.UsualCell(framing.name, "stream", "same", size)
+			ns := float64(size) / 6.5 / framing.share
+			for _, subject := range []string{"", framing.name} {
 				if factor := m.Slow[subject]; factor > 0 {
 					ns *= factor
 				}
