@@ -22,14 +22,13 @@ func comparisonVerdict(c *stat.Comparison) (tone Tone, text string) {
 	for _, ch := range c.Changes {
 		t.add(ch)
 	}
-	first, last := c.Doubt, ""
-	if len(t.worse) > 0 && !c.NewFails {
-		first, last = last, first
+	reasons := []string{c.Doubt, c.Different}
+	isDoubtLast := len(t.worse) > 0 && !c.NewFails // it follows what got worse
+	if isDoubtLast {
+		reasons = []string{c.Different}
 	}
-	for _, reason := range []string{first, c.Different} {
-		if reason != "" {
-			text += capitalised(reason) + ". "
-		}
+	for _, reason := range nonEmpty(reasons) {
+		text += capitalised(reason) + ". "
 	}
 	if c.Calls != "" {
 		text += "The new one makes " + c.Calls + ". "
@@ -43,7 +42,10 @@ func comparisonVerdict(c *stat.Comparison) (tone Tone, text string) {
 		answer = "compared with raw, " + strings.ToLower(answer[:1]) + answer[1:]
 	}
 	parts := append([]string{answer}, t.others()...)
-	return tone, text + strings.Join(nonEmpty(append(parts, last)), "; ") + "."
+	if isDoubtLast {
+		parts = append(parts, c.Doubt)
+	}
+	return tone, text + strings.Join(nonEmpty(parts), "; ") + "."
 }
 
 // gateLimit returns the worsening, as a share, that matters.
