@@ -16,7 +16,11 @@ func disagreementSentences(members []stat.Member) []string {
 			continue
 		}
 		names = append(names, m.Name)
-		runs := comparison{namedRuns(m.Differing), m.Disagreement, true}
+		runs := comparison{
+			members:     namedRuns(m.Differing),
+			differences: m.Disagreement,
+			areRuns:     true,
+		}
 		texts = append(texts, "The runs of "+m.Name+" disagree: "+runs.sentence(m.Disagreement[0]))
 		if len(members) == 1 {
 			texts = append(texts, runs.sentences()[1:]...)
@@ -47,8 +51,9 @@ func agreedRows(rows []stat.Row) []stat.Row {
 	return selected(rows, func(r stat.Row) bool { return !differing[withoutFraming(r.Cell)] })
 }
 
-// namedRuns names the runs by their days or, if some are equal, by their times or their IDs.
+// namedRuns returns the runs with their days as names or, if some are equal, their times or IDs.
 func namedRuns(runs []stat.Member) []stat.Member {
+	runs = slices.Clone(runs)
 	for _, layout := range []string{"2006-01-02", "2006-01-02 15:04:05 UTC", ""} {
 		known := make(map[string]bool)
 		for i := range runs {

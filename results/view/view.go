@@ -165,14 +165,14 @@ func rowsToTell(s *results.Set, rows []stat.Row) []stat.Row {
 	if len(tuned) == 0 {
 		return rows
 	}
-	rest := &results.Set{}
+	var rest []*results.Set
 	for _, e := range s.Environments {
 		isOf := func(f results.Finding) bool { return f.Run == e.Run }
 		if !slices.ContainsFunc(tuned, isOf) {
-			rest = results.Merge(rest, s.OfRun(e.Run))
+			rest = append(rest, s.OfRun(e.Run))
 		}
 	}
-	return stat.Rows(rest)
+	return stat.Rows(results.Merge(rest...))
 }
 
 // Summarise works out the figures of every [results.Cell] of the set.
@@ -183,19 +183,11 @@ func Summarise(s *results.Set) Summary {
 		members = stat.FleetOf(s).Members()
 	}
 	disagreement := disagreementSentences(members)
-	told := agreedRows(rowsToTell(s, rows))
-	sentences := nonEmpty(slices.Concat([]string{interruption(s, rows)}, disagreement,
-		meaning(told)))
-	noisy := isTooNoisyToRank(told, splitRun(told).bare)
-	if noisy && slices.ContainsFunc(s.Environments, isOfRun) {
-		sentences = append(sentences, longerRun)
-	}
-	if len(members) > 1 {
-		sentences = nil
-		fleet := FleetSections(members, s.Problems)
-		if len(fleet) > 0 {
-			sentences = fleet[0].Lead // the first section is the answer
-		}
+	var sentences []string
+	if len(members) <= 1 {
+		sentences = machineSentences(s, rows, disagreement)
+	} else if fleet := FleetSections(members, s.Problems); len(fleet) > 0 {
+		sentences = fleet[0].Lead // the first section is the answer
 	}
 	return Summary{
 		// append turns nil into an empty list, which JSON writes as [] instead of null
@@ -208,4 +200,16 @@ func Summarise(s *results.Set) Summary {
 		Messages:     s.Messages,
 		runsDisagree: len(disagreement) > 0,
 	}
+}
+
+// machineSentences says what the measurements of one machine mean.
+func machineSentences(s *results.Set, rows []stat.Row, disagreement []string) []string {
+	told := agreedRows(rowsToTell(s, rows))
+	sentences := nonEmpty(slices.Concat([]string{interruption(s, rows)}, disagreement,
+		meaning(told)))
+	noisy := isTooNoisyToRank(told, splitRun(told).bare)
+	if noisy && slices.ContainsFunc(s.Environments, isOfRun) {
+		sentences = append(sentences, longerRun)
+	}
+	return sentences
 }
