@@ -80,7 +80,7 @@ func (d *fleetDrawing) title() string {
 	for _, cell := range d.cells {
 		for _, g := range d.groupsIn(cell) {
 			if figure := view.FleetFigure(g.Members, cell); figure.N > 0 {
-				sure = append(sure, 100*figure.Median)
+				sure = append(sure, figure.Median)
 			}
 		}
 	}
@@ -91,9 +91,8 @@ func (d *fleetDrawing) title() string {
 	if !d.few {
 		where = ": medians of " + machines
 	}
-	least := fmt.Sprintf("%.0f %%", slices.Min(sure))
-	most := fmt.Sprintf("%.0f %%", slices.Max(sure))
-	return "Framings keep " + view.FromTo(least, most) + " of raw's goodput" + where
+	share := view.PercentRange(slices.Min(sure), slices.Max(sure))
+	return "Framings keep " + share + " of raw's goodput" + where
 }
 
 // notes says how to read the chart, and which groups of machines have lines of their own.

@@ -121,7 +121,7 @@ func streamsOf(members []Member, isWanted func(results.Cell) bool) map[results.C
 				streams[cell] = s
 			}
 			isDoubtful := slices.Contains(m.Doubtful, f.Cell)
-			if isDoubtful || !isClear(f.steady) || f.Speed.Interval.Lo <= 0 {
+			if isDoubtful || !IsClear(f.steady) || f.Speed.Interval.Lo <= 0 {
 				s.noisy[f.Cell.Framing]++
 				continue
 			}
@@ -139,7 +139,8 @@ func streamsOf(members []Member, isWanted func(results.Cell) bool) map[results.C
 	return streams
 }
 
-func isClear(e Estimate) bool {
+// IsClear reports whether an estimate can be compared: see [MostBlur].
+func IsClear(e Estimate) bool {
 	percent, known := e.Spread()
 	return known && percent <= MostBlur
 }

@@ -27,20 +27,23 @@ func (c comparison) sentence(d stat.Difference) string {
 	v, isShown := c.contrast(d)
 	few := d.Fewer()
 	many := others(d, few)
-	here, there := v.slow, v.fast
+	here := v.slow
+	there := v.fast
 	change := "slower"
 	if slices.Equal(few, d.Fast) {
-		here, there = v.fast, v.slow
+		here, there = there, here
 		change = "faster"
 	}
-	on, elsewhere := c.where(d, few, false), c.where(d, many, true)
-	subject, isPlural := c.subject(d)
+	on := c.where(d, few, false)
+	elsewhere := c.where(d, many, true)
 	if isShown && v.isShare {
-		return fmt.Sprintf("%s %s%s %s and %s %s%s%s.", framingVerb(v.cell), rangeOf(v, here),
-			ofRaw(v.cell), on, rangeOf(v, there), elsewhere, whereMeasured(v.cell), countOf(d))
+		return fmt.Sprintf("%s %s%s %s and %s %s%s%s.", measuredVerb(v.cell, "keeps", "keep"),
+			rangeOf(v, here), ofRaw(v.cell), on, rangeOf(v, there), elsewhere,
+			whereMeasured(v.cell), countOf(d))
 	}
+	subject, areMany := c.subject(d)
 	verb := " is"
-	if isPlural {
+	if areMany {
 		verb = " are"
 	}
 	if !isShown {
@@ -57,22 +60,18 @@ func (c comparison) sentence(d stat.Difference) string {
 }
 
 // subject says what is slower or faster.
-func (c comparison) subject(d stat.Difference) (text string, isPlural bool) {
-	cell := d.Cells[0]
-	text = results.FramingPhrase(cell.Framing)
-	switch {
-	case d.Framing == "":
-		text = "everything"
-	case d.Framing != results.FramingRaw:
-		isPlural = results.ChunkSize(d.Framing) > 0
+func (c comparison) subject(d stat.Difference) (text string, areMany bool) {
+	if d.Framing == "" {
+		return "everything", false
 	}
+	text = results.FramingPhrase(d.Framing)
 	if c.isAlone(d) {
 		text += " alone"
 	}
-	if d.Framing != "" && isTrip(cell) {
+	if isTrip(d.Cells[0]) {
 		return "round trips of " + text, true
 	}
-	return text, isPlural
+	return text, isPlural(d.Framing)
 }
 
 // isAlone reports whether a difference is about raw, and nothing else differs on the machines of
@@ -93,19 +92,18 @@ func (c comparison) isAlone(d stat.Difference) bool {
 
 // rangeOf writes the range of the figures of one side.
 func rangeOf(v contrast, side sideRange) string {
-	start := ""
-	if side.isUsual {
-		start = "usually "
-	}
+	metric := stat.RelativeMetric(v.cell)
+	text := FromTo(metric.Format(side.Least), metric.Format(side.Most))
 	switch {
 	case v.isShare && isTrip(v.cell):
-		return start + FromTo(fmt.Sprintf("%.2f times", side.Least),
-			fmt.Sprintf("%.2f times", side.Most))
+		text = FromTo(fmt.Sprintf("%.2f times", side.Least), fmt.Sprintf("%.2f times", side.Most))
 	case v.isShare:
-		return start + percentRange(side.Least, side.Most)
+		text = PercentRange(side.Least, side.Most)
 	}
-	metric := stat.RelativeMetric(v.cell)
-	return start + FromTo(metric.Format(side.Least), metric.Format(side.Most))
+	if side.isUsual {
+		return "usually " + text
+	}
+	return text
 }
 
 // countOf says in how many measurements a difference was found, if it could be in several. If they
@@ -155,7 +153,8 @@ func (c comparison) table() Table {
 	for _, d := range c.differences {
 		v, isShown := c.contrast(d)
 		subject, _ := c.subject(d)
-		slow, fast := c.name(d, d.Slow), c.name(d, d.Fast)
+		slow := c.name(d, d.Slow)
+		fast := c.name(d, d.Fast)
 		messages := ""
 		if isShown {
 			slow += ": " + rangeOf(v, v.slow)

@@ -114,14 +114,6 @@ func (v fleetStream) measured(members []stat.Member) []stat.Member {
 	return out
 }
 
-func mediansOf(all []standing) []float64 {
-	var out []float64
-	for _, s := range all {
-		out = append(out, s.Median)
-	}
-	return out
-}
-
 // AreFew reports whether few machines measured framings. These are shown one by one.
 func AreFew(members []stat.Member) bool {
 	main, _ := mainStream(members)
@@ -162,6 +154,48 @@ func (v fleetStream) table(firstTitle string, groups []Group) Table {
 		t.AppendValues(append([]Value{textValue(g.Title), number}, figures...)...)
 	}
 	return t.dropEmpty()
+}
+
+// A standing is the figure of one machine in one measurement: the goodput of a framing divided by
+// that of raw bytes, or the time of a round trip divided by raw's. For raw itself, it is the
+// goodput or the time.
+type standing struct {
+	stat.Member
+	stat.Estimate
+}
+
+// standings returns the figures of the machines that made a measurement. The second result has
+// those that are too noisy to compare.
+func standings(members []stat.Member, cell results.Cell) (known, noisy []standing) {
+	for _, m := range members {
+		for _, f := range m.Figures {
+			if f.Cell != cell {
+				continue
+			}
+			e := f.Compared()
+			switch {
+			case stat.IsClear(e) && !isDoubtful(m, cell):
+				known = append(known, standing{m, e})
+			case e.N > 0:
+				noisy = append(noisy, standing{m, e})
+			}
+		}
+	}
+	return known, noisy
+}
+
+// isDoubtful reports whether the median of raw at a measurement means little.
+func isDoubtful(m stat.Member, cell results.Cell) bool {
+	cell.Framing = results.FramingRaw
+	return slices.Contains(m.Doubtful, cell)
+}
+
+func mediansOf(all []standing) []float64 {
+	var out []float64
+	for _, s := range all {
+		out = append(out, s.Median)
+	}
+	return out
 }
 
 // groupValue shows one share of the goodput of raw bytes with its interval, or the median of

@@ -194,7 +194,7 @@ func reasons(m stat.Member, others []stat.Member) []string {
 		}
 	}
 	for _, d := range disturbances(m) {
-		if isUsual := 10*with[d.ID] > len(others); !isUsual {
+		if 10*with[d.ID] <= len(others) {
 			why = append(why, d.Found)
 		}
 	}

@@ -7,37 +7,34 @@ import (
 
 func isTrip(c results.Cell) bool { return c.Pattern == results.PatternRoundtrip }
 
-// framingVerb returns what was measured, with its verb: "60 KiB chunks keep".
-func framingVerb(c results.Cell) string {
+// measuredVerb returns what was measured, with its verb: "60 KiB chunks keep". Round trips take.
+func measuredVerb(c results.Cell, one, many string) string {
 	phrase := results.FramingPhrase(c.Framing)
 	switch {
 	case isTrip(c):
 		return "round trips of " + phrase + " take"
-	case results.ChunkSize(c.Framing) > 0:
-		return phrase + " keep"
+	case isPlural(c.Framing):
+		return phrase + " " + many
 	}
-	return phrase + " keeps"
+	return phrase + " " + one
 }
+
+// isPlural reports whether the phrase of a framing is plural: "60 KiB chunks".
+func isPlural(framing string) bool { return results.ChunkSize(framing) > 0 }
 
 // reaches begins a clause on the speed of a framing: "raw reaches". A framing that the difference
 // is about is "it".
 func reaches(d stat.Difference, c results.Cell) string {
-	phrase := results.FramingPhrase(c.Framing)
-	isMany := results.ChunkSize(c.Framing) > 0
 	isSubject := d.Framing == c.Framing && c.Framing != results.FramingRaw
 	switch {
 	case isTrip(c) && d.Framing != "":
 		return "they take"
-	case isTrip(c):
-		return "round trips of " + phrase + " take"
-	case isSubject && isMany:
+	case isSubject && isPlural(c.Framing):
 		return "they reach"
 	case isSubject:
 		return "it reaches"
-	case isMany:
-		return phrase + " reach"
 	}
-	return phrase + " reaches"
+	return measuredVerb(c, "reaches", "reach")
 }
 
 // ofRaw ends a phrase that begins with a share of raw's speed.

@@ -238,11 +238,11 @@ func framingNames(rows []stat.Row) string {
 // rangeText writes the range of the ratios to raw bytes, such as "93 to 104 %". The largest ratio
 // must come first.
 func rangeText(all []stat.Row) string {
-	return percentRange(all[len(all)-1].ToRaw.Median, all[0].ToRaw.Median)
+	return PercentRange(all[len(all)-1].ToRaw.Median, all[0].ToRaw.Median)
 }
 
-// percentRange writes two shares as percent: "88 to 92 %", or "90 %" if they are equal.
-func percentRange(low, high float64) string {
+// PercentRange writes two shares as percent: "88 to 92 %", or "90 %" if they are equal.
+func PercentRange(low, high float64) string {
 	return FromTo(fmt.Sprintf("%.0f %%", 100*low), fmt.Sprintf("%.0f %%", 100*high))
 }
 
