@@ -19,6 +19,7 @@ package drive
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -37,13 +38,10 @@ type Driver struct {
 
 	server   *target.Server // nil between a failure and the next start
 	starts   int
-	inChunks bool // an earlier process of the server split its answers into chunks
-	isLoud   bool // a record says that the server wrote much to standard error
-	isBare   bool // a record warns of headers with LF alone
-	isStray  bool // a record warns of what is no message on standard output
-	unopened bool // an LSP server gets no document, and no record says so yet
-
-	saysOneRead bool // a record says that the server takes each read for one message
+	inChunks bool     // an earlier process of the server split its answers into chunks
+	isLoud   bool     // a record says that the server wrote much to standard error
+	unopened bool     // an LSP server gets no document
+	warned   []string // the formats of the warnings that warnOnce has given
 
 	tooLongAt int           // the size at which escapes of characters may be too long; 0 for none
 	demanded  map[int]int64 // how many round trips a sweep must make at least, by size
@@ -244,13 +242,11 @@ func (d *Driver) record() results.Target {
 		o := d.options
 		o.Request = RequestDocument
 		o.Language = "LANGUAGE"
-		warn(&t, "no document was opened: %s does; for files of yours, record their session with "+
-			"pipebench tap --bodies, and replay it with drive --messages", o.commandLine(0))
+		d.warnOnce(&t, "no document was opened: %s does; for files of yours, record their session "+
+			"with pipebench tap --bodies, and replay it with drive --messages", o.commandLine(0))
 	}
-	d.unopened = false
-	if d.protocol.OneRead.Load() && !d.saysOneRead {
-		d.saysOneRead = true
-		warn(&t, "the server %s", target.AdviceOneRead)
+	if d.protocol.OneRead.Load() {
+		d.warnOnce(&t, "the server %s", target.AdviceOneRead)
 	}
 	return t
 }
@@ -267,15 +263,13 @@ func (d *Driver) warnOfSideEffects(t *results.Target) {
 	}
 	lines, first := s.Strays.Lines()
 	t.Evidence.Server.StrayLines = lines
-	if lines > 0 && !d.isStray {
-		d.isStray = true
-		warn(t, "lines on standard output without a message, the first: %q; log to standard error",
-			first)
+	if lines > 0 {
+		d.warnOnce(t, "lines on standard output without a message, the first: %q; log to "+
+			"standard error", first)
 	}
-	if s.BareHeaders() > 0 && !d.isBare {
-		d.isBare = true
-		warn(t, "LF alone ends lines of its headers: clients that look for CR LF (\\r\\n) wait "+
-			"for ever")
+	if s.BareHeaders() > 0 {
+		d.warnOnce(t, "LF alone ends lines of its headers: clients that look for CR LF (\\r\\n) "+
+			"wait for ever")
 	}
 	unasked, ids := s.Strays.Unasked()
 	if unasked > 0 {
@@ -306,6 +300,14 @@ func (d *Driver) noteLogged(t *results.Target) {
 
 func warn(t *results.Target, format string, args ...any) {
 	t.Warnings = append(t.Warnings, fmt.Sprintf(format, args...))
+}
+
+// warnOnce warns unless an earlier record of the driver has a warning of the same format.
+func (d *Driver) warnOnce(t *results.Target, format string, args ...any) {
+	if !slices.Contains(d.warned, format) {
+		d.warned = append(d.warned, format)
+		warn(t, format, args...)
+	}
 }
 
 // repeat returns a command that sends what failed again, with the given flags, and waits longer for
