@@ -4,6 +4,7 @@ import (
 	"os"
 	"slices"
 	"strconv"
+	"syscall"
 	"time"
 
 	"github.com/pipebench/pipebench/syspipe/internal/procfs"
@@ -132,6 +133,14 @@ func OpenFiles(pid int) map[int]string {
 		}
 	}
 	return files
+}
+
+// NonBlocking reports whether a descriptor of a process has O_NONBLOCK. It returns false if the
+// system does not tell.
+func NonBlocking(pid, fd int) bool {
+	info, _ := procfs.Text(pid, "fdinfo", strconv.Itoa(fd))
+	flags, _ := strconv.ParseUint(procfs.Field(info, "flags"), 8, 64) // 0 if it is no number
+	return flags&syscall.O_NONBLOCK != 0
 }
 
 // Tree lists a process and its living descendants, or only the process if the system does not tell.

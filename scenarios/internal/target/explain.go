@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"os"
 	"regexp"
 	"strings"
 	"time"
@@ -24,9 +23,6 @@ const (
 	probeGone     = "gone"
 )
 
-// nonBlockingFlags matches what Linux says of a descriptor with O_NONBLOCK, which is 04000.
-var nonBlockingFlags = regexp.MustCompile(`(?m)^flags:\t\d*[4-7]\d{3}$`)
-
 // Explain finds out how a server failed, and notes it in out. The parameter before holds what the
 // server had used when the request began.
 func (s *Server) Explain(ctx context.Context, before Usage, out *Outcome) {
@@ -38,8 +34,7 @@ func (s *Server) Explain(ctx context.Context, before Usage, out *Outcome) {
 	if e.UnreadStdin == nil && !s.Process.Ended(0) {
 		s.noteUnread(e)
 		s.noteQuestion(out)
-		info, _ := os.ReadFile(fmt.Sprintf("/proc/%d/fdinfo/1", s.Process.Cmd.Process.Pid))
-		out.nonBlocking = nonBlockingFlags.Match(info)
+		out.nonBlocking = proc.NonBlocking(s.Process.Cmd.Process.Pid, 1)
 	}
 	switch out.Verdict {
 	case Deaf:
