@@ -2,7 +2,7 @@ package target
 
 import (
 	"bytes"
-	"encoding/json"
+	"errors"
 	"slices"
 	"strings"
 	"sync"
@@ -52,7 +52,7 @@ type arrivals struct {
 	foreign bool // the first is no JSON-RPC
 	cut     int  // bytes of the last that is only the beginning of a JSON object; 0 if none is
 	mixed   bool // one has the header of another message in it
-	refused bool // one is an error without an id
+	refused bool // one says that the server could not read what it got
 }
 
 // strayText is how many characters of a message are kept.
@@ -112,10 +112,8 @@ func isRefusal(m child.Message) bool {
 	if m.Envelope.Kind() != jsonrpc.Failure || len(m.Envelope.ID) > 0 {
 		return false
 	}
-	var reply struct{ Error struct{ Code int64 } }
-	err := json.Unmarshal(m.Raw, &reply)
-	const unreadable, invalid = -32700, -32600 // the codes of JSON-RPC
-	return err == nil && (reply.Error.Code == unreadable || reply.Error.Code == invalid)
+	e, ok := errors.AsType[*jsonrpc.Error](decode(m, nil))
+	return ok && (e.Code == jsonrpc.CodeParse || e.Code == jsonrpc.CodeInvalidRequest)
 }
 
 // addMessage counts a JSON-RPC message that is not the awaited answer, but may be another answer.
