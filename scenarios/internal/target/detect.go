@@ -157,17 +157,17 @@ func approach(
 		return tryFraming(ctx, o, other.spec)
 	}
 	switch {
-	case errors.Is(err, errSpeaksMCP): // we greeted it as an editor: start it again
-		s.Close()
-		return approach(ctx, o, wire, speakMCP)
+	case errors.Is(err, errSpeaksMCP):
+		speak = speakMCP
 	case errors.Is(err, errSpeaksLSP):
-		s.Close()
-		return approach(ctx, o, wire, speakLSP)
+		speak = speakLSP
 	case errors.Is(err, errGreeting):
-		s.Close()
-		return approach(ctx, o, wire, speakMCPSlowly)
+		speak = speakMCPSlowly
+	default:
+		return nil, g.handshakeError(err)
 	}
-	return nil, g.handshakeError(err)
+	s.Close() // it was greeted in the wrong way: start it again
+	return approach(ctx, o, wire, speak)
 }
 
 // An otherFraming is the error of a handshake with a server that answers in another framing.
