@@ -67,15 +67,7 @@ func (d *Driver) Drive(ctx context.Context, p Plan, sink Sink) error {
 	}
 	// write records of the sizes that were not tried, even if the time is over
 	if err == nil || ctx.Err() != nil {
-		why := "the time was over"
-		asked := p.Sizes
-		if ctx.Err() == context.Canceled {
-			why = "it was interrupted"
-			if len(asked) == 0 && r.served > 0 && r.served < defaultTo {
-				asked = []int{2 * r.served} // stands for all larger ones, too
-			}
-		}
-		err = errors.Join(err, d.keepNotTried(asked, why, r, sink))
+		err = errors.Join(err, d.keepNotTried(ctx, p.Sizes, r, sink))
 	}
 	smallPipe := cmp.Or(p.SmallPipe, defaultSmallPipe)
 	if err != nil || smallPipe < 0 || r.anySize {
@@ -114,7 +106,14 @@ func (r *reach) add(targets []results.Target) {
 }
 
 // keepNotTried gives sink a record of each size that was asked for and never tried, and why.
-func (d *Driver) keepNotTried(sizes []int, why string, r *reach, sink Sink) error {
+func (d *Driver) keepNotTried(ctx context.Context, sizes []int, r *reach, sink Sink) error {
+	why := "the time was over"
+	if ctx.Err() == context.Canceled {
+		why = "it was interrupted"
+		if len(sizes) == 0 && r.served > 0 && r.served < defaultTo {
+			sizes = []int{2 * r.served} // stands for all larger ones, too
+		}
+	}
 	for _, size := range sizes {
 		if size <= r.decided {
 			continue
@@ -130,7 +129,6 @@ func (d *Driver) keepNotTried(sizes []int, why string, r *reach, sink Sink) erro
 	return nil
 }
 
-// errHalfTime is the error of a sweep that was ended because half of the time was over.
 var errHalfTime = errors.New("half of the time is over")
 
 // firstSweep measures one size after the other, up to the first size that fails, or until half of
