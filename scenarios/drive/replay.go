@@ -33,12 +33,10 @@ type recorded struct {
 	took   time.Duration    // the time until its answer in the recording; 0 if not known
 	name   string           // the method and id
 	silent bool             // the server does not answer it; set when the message is sent again
-	id     string           // JSON text; "" if the message expects no answer
 	answer *payload.Message // in the recording; nil if it is not known
 	twice  bool             // it was answered more than once in the recording
 }
 
-// String names the message by its number, method, id and size.
 func (m *recorded) String() string { return fmt.Sprintf("message %d, %s", m.number, m.what()) }
 
 // what names the message by its method, id and size.
@@ -109,7 +107,6 @@ func split(recording []payload.Message) (
 		r := recorded{Message: m, number: number, name: method}
 		if id != "" {
 			r.name = strings.TrimSpace(method + " (id " + id + ")")
-			r.id = id
 			asked[id] = len(requests)
 			for _, e := range early[id] {
 				if earlier < e.At {
@@ -140,15 +137,8 @@ func (d *Driver) Replay(
 			"opens the session itself (initialize), and that worked; to try more, run " +
 			d.options.commandLine(0))
 	}
-	for i := range requests {
-		m := &requests[i]
-		// A client that writes no JSON may be recorded; a file of such messages is a mistake.
-		isProse := m.Dir == "" && m.Body != nil && !json.Valid(m.Body)
-		if d.protocol.JSONRPC && isProse {
-			return OptionError(fmt.Sprintf("message %d is no JSON, which a server of %s expects: "+
-				"give a recording of pipebench tap, or a file with a JSON-RPC message per line",
-				m.number, d.protocol.Speaks()))
-		}
+	if err := d.refuseProse(requests); err != nil {
+		return err
 	}
 	s, err := d.live(ctx)
 	if err != nil {
@@ -200,6 +190,20 @@ func (d *Driver) Replay(
 	return sink(r.t)
 }
 
+// refuseProse returns an error if the server expects JSON and a message is none. A recorded client
+// may have written such a message; in a file of messages, it is a mistake.
+func (d *Driver) refuseProse(requests []recorded) error {
+	for _, m := range requests {
+		isProse := m.Dir == "" && m.Body != nil && !json.Valid(m.Body)
+		if d.protocol.JSONRPC && isProse {
+			return OptionError(fmt.Sprintf("message %d is no JSON, which a server of %s expects: "+
+				"give a recording of pipebench tap, or a file with a JSON-RPC message per line",
+				m.number, d.protocol.Speaks()))
+		}
+	}
+	return nil
+}
+
 // endInput ends the server's input, says whether the server leaves then, and ends it if it stays.
 func (r *replay) endInput() string {
 	s := r.server
@@ -233,14 +237,17 @@ type replay struct {
 // judgeSecondAnswers sets the verdict Differs if all is well so far, and the server answered a
 // request more than once that it answered once in the recording.
 func (r *replay) judgeSecondAnswers(requests []recorded) {
+	if r.t.Verdict != string(target.OK) {
+		return
+	}
 	_, ids := r.server.Strays.Unasked()
-	for i := range requests {
-		m := &requests[i]
-		isNew := m.Body != nil && m.answer != nil && !m.twice && slices.Contains(ids, m.id)
-		if isNew && r.t.Verdict == string(target.OK) {
+	for _, m := range requests {
+		answeredOnce := m.Body != nil && m.answer != nil && !m.twice // in the recording
+		if answeredOnce && slices.Contains(ids, string(jsonrpc.Scan(m.Body).ID)) {
 			setVerdict(&r.t, target.Differs)
 			r.t.Evidence.Why = m.String() + ": it was answered more than once, and in the " +
 				"recording once"
+			return
 		}
 	}
 }
