@@ -46,7 +46,7 @@ func beginsARead(line []byte) bool {
 	return string(e.Method) == "notifications/initialized" || string(e.ID) == "10"
 }
 
-// A server that takes each read for one message is told so, and only of what it can be told.
+// A server that takes each read for one message is named in the tests that show it.
 func TestAServerThatTakesEachReadForAMessage(t *testing.T) {
 	t.Parallel()
 	o := serverOptions(t, "")

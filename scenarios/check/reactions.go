@@ -103,7 +103,8 @@ func endsInTime(p *program, f *finding, o *outcome) {
 	default:
 		wrote := size(o.total)
 		hadItsInput := o.input == wholeInput || len(p.options.Stdin) == 0
-		if least, _ := p.ref().lengths(); o.total < least && hadItsInput {
+		least, _ := p.ref().lengths()
+		if hadItsInput && o.total < least {
 			wrote += " of " + size(least)
 		}
 		f.ok("%s, %s; %s to standard error", o.end, wrote, size(o.stderrBytes))

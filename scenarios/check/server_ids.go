@@ -260,8 +260,6 @@ func asksAtOnce(ctx context.Context, c *serverCase) error {
 	answered := len(counts)
 	if counts[0] > 0 {
 		answered--
-	}
-	if counts[0] > 0 {
 		c.Advice = target.AdviceReads
 	}
 	c.seen.Answered = new(int64(len(answers)))
