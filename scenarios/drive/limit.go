@@ -102,7 +102,6 @@ func (d *Driver) searchBoth(ctx context.Context, most int) ([]results.Target, er
 	return found, nil
 }
 
-// limitKind returns the kind of the requests whose limit is searched for.
 func (d *Driver) limitKind() target.Kind {
 	failed := d.protocol.ToolFails || d.failure != "" && !d.protocol.Echoes
 	if d.options.Request != RequestAuto || d.options.Tool != "" || failed {
@@ -298,8 +297,8 @@ func (s *search) again(work float64) string {
 	return s.driver.options.commandLine(s.Most, "--find-limit", "--max-time", needed)
 }
 
-// failure returns how the smallest size failed that did. If an answer was only late there, and is
-// cut at twice the size, its last byte waited for room: then it returns the cut one.
+// failure returns the outcome of the smallest size that failed. If its answer was only late, and is
+// cut at twice the size, the last byte waited for room: then failure returns the cut answer.
 func (s *search) failure() target.Outcome {
 	failed := s.tried[s.High]
 	twice := s.tried[2*s.Low]
@@ -318,7 +317,6 @@ func (s *search) record() results.Target {
 		t.Evidence.Server.Uncompared = false
 	}
 	largest := int64(s.tried[s.Low].Size)
-	failed := s.failure()
 	if s.side == requestSide && s.driver.unswept != "" {
 		warn(&t, "%s nothing but the limit was measured: the time was too short for more",
 			s.driver.unswept)
@@ -342,6 +340,7 @@ func (s *search) record() results.Target {
 	} else {
 		t.ReplyLimit = &largest
 	}
+	failed := s.failure()
 	if s.call != "" {
 		e.Call = s.call
 		e.Asked = s.Low

@@ -115,7 +115,6 @@ func (r *relay) record(p []byte, at, stalled int64) {
 	r.decoder.feed(p, at, stalled)
 }
 
-// account returns the counts of this direction.
 func (r *relay) account() results.DirectionTraffic {
 	r.track.mu.Lock()
 	a := r.track.account

@@ -197,8 +197,8 @@ func (d Decision) movingAdvice() string {
 	return text + "."
 }
 
-// bestGamble returns the change that surely gains most at a single placement, and that placement,
-// which is "" if none gains.
+// bestGamble returns the change that gains most at a single placement, of those that surely gain
+// there. It also returns the placement, which is "" if no change surely gains.
 func (d Decision) bestGamble() (best Choice, at string) {
 	gain := worthIt
 	for _, c := range choices {
@@ -214,7 +214,6 @@ func (d Decision) bestGamble() (best Choice, at string) {
 	return best, at
 }
 
-// gambleText says what bestGamble gains.
 func (d Decision) gambleText() string {
 	best, at := d.bestGamble()
 	if at == "" {

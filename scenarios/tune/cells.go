@@ -159,7 +159,6 @@ func (o Options) cell(c Choice, place, pattern string, r reader) results.Cell {
 	return cell
 }
 
-// choiceOf returns the Choice that a cell measures.
 func choiceOf(c results.Cell) Choice {
 	return Choice{Capacity: c.Capacity, WriteSize: c.WriteSize, Chunk: results.ChunkSize(c.Framing)}
 }

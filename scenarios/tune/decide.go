@@ -204,11 +204,11 @@ type score struct {
 	choice    Choice
 	gain      float64 // the logarithm of a ratio
 	halfWidth float64 // of the interval of gain; infinite if there are too few samples for one
-	worst     float64 // the smallest ratio at any placement, also of the medians that tables show
+	worst     float64 // the smallest ratio at any placement, of pairs or of medians in the tables
 }
 
 // weigh scores the choice c, compared with another, by goodput, the time of a round trip, or both,
-// as the objective asks. The field worst counts both.
+// as the objective asks. The field worst is about both, whatever the objective.
 func (d Decision) weigh(c, other Choice) (score, bool) {
 	s := score{choice: c, worst: math.Inf(1)}
 	trip, _ := d.tripMetric()

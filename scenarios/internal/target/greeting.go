@@ -44,7 +44,7 @@ type greeting struct {
 	*Server
 	ctx    context.Context
 	within time.Duration // the usual time for each answer
-	settle time.Duration // the time for an answer after a line that is none, such as a greeting
+	settle time.Duration // the time for an answer after a line that is no answer
 }
 
 // decode reads the result of an answer. If the answer is an error, decode returns a *jsonrpc.Error.
@@ -124,8 +124,8 @@ func (g greeting) answerTo(name string) (child.Message, error) {
 	}
 }
 
-// settle is how long we wait for the rest of an answer, and at first for an answer after a line
-// that is none.
+// settle is how long we wait for the rest of an answer. An answer after a line that is no answer,
+// such as a greeting, has as long in the first attempt.
 const settle = time.Second
 
 // askFirst sends the first request to an unknown server and returns the answer. If no answer comes,

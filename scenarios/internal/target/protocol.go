@@ -24,7 +24,7 @@ type Protocol struct {
 	// request.
 	Demand    func(n int) *Request
 	Call      string   // the tool of Demand and its argument for n, such as "report rows"
-	Hints     []string // flags with tools that might make large replies
+	Hints     []string // why tools are not called, and flags that call one
 	ToolFails bool     // the tool did not answer a first, small request
 	// OneRead says that the server refused two messages that came together, and answers one alone.
 	OneRead atomic.Bool

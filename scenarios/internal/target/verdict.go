@@ -125,10 +125,10 @@ func (v Verdict) Advice() string {
 }
 
 // adviceNonBlocking is for a server that may have lost a part of its answer.
-const adviceNonBlocking = "if its standard output is non-blocking (O_NONBLOCK), " + nonBlocking
+const adviceNonBlocking = "if its standard output is non-blocking (O_NONBLOCK), " + losesRest
 
-// nonBlocking says what a non-blocking output does, and what to do about it.
-const nonBlocking = "a large write takes a part and refuses the rest with EAGAIN: wait for room " +
+// losesRest says what a non-blocking output does, and what to do about it.
+const losesRest = "a large write takes a part and refuses the rest with EAGAIN: wait for room " +
 	"and write the rest, or make it blocking (in Python os.set_blocking(1, True))"
 
 // AdviceOnCharacters is for a server that answers only without characters of several bytes.
@@ -157,7 +157,7 @@ func (a arrivals) advice() string {
 // adviceOnBeginning is for a server that lives, and wrote only the beginning of its answer.
 func (o *Outcome) adviceOnBeginning() string {
 	if o.nonBlocking {
-		return "its standard output is non-blocking (O_NONBLOCK): " + nonBlocking
+		return "its standard output is non-blocking (O_NONBLOCK): " + losesRest
 	}
 	return "the server lives, and its answer is only a beginning: " + adviceNonBlocking +
 		"; else it, or its tool, may cut texts"
