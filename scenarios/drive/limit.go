@@ -358,20 +358,26 @@ func (s *search) record() results.Target {
 	}
 	e.AtTwice = string(s.tried[2*s.Low].Verdict)
 	e.Uneven = s.worksBeyond()
-	if s.High-s.Low > 1 && s.Low > 0 {
-		e.CutShort = true
+	e.CutShort = s.High-s.Low > 1 && s.Low > 0
+	s.warnOfLimit(&t)
+	return t
+}
+
+// warnOfLimit warns of what makes the limit in t doubtful.
+func (s *search) warnOfLimit(t *results.Target) {
+	e := t.Evidence.Limit
+	if e.CutShort {
 		// twice as many tries
-		warn(&t, "the search was cut short: to find the exact limit, run %s", s.again(2))
+		warn(t, "the search was cut short: to find the exact limit, run %s", s.again(2))
 	}
 	if s.side == requestSide && s.driver.options.Capacity == 0 {
-		s.warnOfReads(&t)
+		s.warnOfReads(t)
 	}
 	if s.flaky {
-		warn(&t, "tried again, it broke elsewhere or not at all: more than the size is to blame")
+		warn(t, "tried again, it broke elsewhere or not at all: more than the size is to blame")
 	}
 	if len(e.Uneven) > 0 {
-		warn(&t, "larger sizes worked (%s first): this is where it failed first, not a limit",
+		warn(t, "larger sizes worked (%s first): this is where it failed first, not a limit",
 			stat.FormatBytes(int64(e.Uneven[0])))
 	}
-	return t
 }
