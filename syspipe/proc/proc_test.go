@@ -581,3 +581,24 @@ func TestWhatIsMarkedIsFoundWhereverItWent(t *testing.T) {
 		t.Errorf("still found %v", left)
 	}
 }
+
+func TestWhetherADescriptorIsNonBlockingIsKnown(t *testing.T) {
+	if !proc.TellsOfOthers {
+		t.Skip("this system does not tell")
+	}
+	for _, want := range []bool{false, true} {
+		p := proc.Command("sleep", "60")
+		defer p.Close()
+		out, err := p.Connect(1, syspipe.Anonymous, 0, want)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer out.Close()
+		if err := p.Start(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if got := proc.NonBlocking(p.Cmd.Process.Pid, 1); got != want {
+			t.Errorf("non-blocking: %t, want %t", got, want)
+		}
+	}
+}
