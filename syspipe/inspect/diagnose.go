@@ -148,8 +148,8 @@ type finder struct {
 	report    *Report
 	found     []Diagnosis
 	explained []string // IDs of the channels that have a diagnosis
-	pairs     []pair   // processes that wait for each other's bytes
-	stuck     []pair   // processes that both write to each other and do not read
+	pairs     []pair   // processes that wait for each other's bytes, and both channels are empty
+	stuck     []pair   // processes that write to each other and do not read; either may be the client
 }
 
 func (f *finder) each(check func(*Channel)) {
@@ -213,19 +213,20 @@ func (f *finder) checkPair(there, back *Channel) {
 	}
 }
 
-// checkMutualWrite reports the pairs in f.stuck: a client and a server on both sides of pipebench
-// tap together, since tap only passes on what they write.
+// checkMutualWrite reports the pairs in f.stuck. A client and a server on both sides of pipebench
+// tap are two pairs, but one diagnosis, since tap only passes on what they write. It comes first:
+// f.add then ignores the diagnosis of each pair alone.
 func (f *finder) checkMutualWrite() {
 	const neither = "both sides are writing and neither reads: "
 	for i, p := range f.stuck {
-		one, tap := p.besideTap()
+		pOther, tap := p.besideTap()
 		for _, q := range f.stuck[i+1:] {
-			other, same := q.besideTap()
-			if tap.PID == 0 || tap.PID != same.PID {
+			qOther, qTap := q.besideTap()
+			if tap.PID == 0 || tap.PID != qTap.PID {
 				continue
 			}
 			text := fmt.Sprintf(neither+"%s and %s, through %s, which only passes on what they "+
-				"write", one, other, tap)
+				"write", pOther, qOther, tap)
 			f.add(Diagnosis{Kind: MutualWrite, Sentence: text}, p.there, p.back, q.there, q.back)
 		}
 		text := fmt.Sprintf(neither+"%s is writing to %s (%s), and %s to %s (%s)", p.client,
@@ -237,8 +238,8 @@ func (f *finder) checkMutualWrite() {
 	}
 }
 
-// besideTap returns pipebench tap, if it is one of the pair, and the other process. If it is not,
-// tap is zero.
+// besideTap returns pipebench tap, if it is one of the pair, and the other process of the pair. If
+// neither is tap, tap is zero.
 func (p pair) besideTap() (other, tap Holder) {
 	const name = "pipebench tap"
 	switch {

@@ -6,8 +6,7 @@ import (
 	"strings"
 )
 
-// A pair is a client and a server that wait for each other's bytes, while both channels between
-// them are empty.
+// A pair is a client and a server, and the two channels between them.
 type pair struct {
 	client, server Holder
 	there, back    *Channel // "there" leads to the server, "back" to the client

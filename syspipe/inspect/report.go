@@ -45,7 +45,9 @@ type Proc struct {
 	Command string   `json:"command"` // an interpreter is named with its script: "node server.js"
 	Args    []string `json:"-"`       // the program and its arguments, which may hold secrets
 	Threads []Thread `json:"threads"`
-	InFutex int      `json:"in_futex,omitempty"` // other threads in "futex", as in a lock
+	// InFutex counts the threads beside those in Threads that are in "futex", such as in a lock.
+	// [Over] counts as many as were there at both looks.
+	InFutex int `json:"in_futex,omitempty"`
 	// Stopped says that the process does nothing until it gets SIGCONT.
 	Stopped bool `json:"stopped,omitempty"`
 	// SIGTERM says whether that signal "ends" the process, is "handled" or is "ignored". It is ""
