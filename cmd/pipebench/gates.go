@@ -138,18 +138,20 @@ func (g *gateFlags) judgeChanges(c *stat.Comparison) error {
 	return nil
 }
 
-// worseText says that something got worse by more than failAbove. It names counts, verdicts and
-// limits, which are exact.
+// worseText says that something got worse by more than failAbove. If only counts, verdicts or
+// limits did, which are exact, it names them.
 func worseText(c *stat.Comparison, failAbove float64) string {
 	var exact []string
-	for _, ch := range c.Changes {
-		switch {
-		case !ch.Gating() || !ch.Established() || ch.Worse() <= failAbove:
-		case !ch.Before.Metric.Counter:
+	for _, change := range c.Changes {
+		if !change.IsRegression(failAbove) {
+			continue
+		}
+		if !change.Before.Metric.Counter {
 			limit := results.FormatPercent(100 * failAbove)
 			return fmt.Sprintf("worse by more than %s at best estimate", limit)
-		case !slices.Contains(exact, ch.Metric):
-			exact = append(exact, ch.Metric)
+		}
+		if !slices.Contains(exact, change.Metric) {
+			exact = append(exact, change.Metric)
 		}
 	}
 	return "worse: " + strings.Join(exact, ", ")

@@ -31,7 +31,7 @@ func (c *Comparison) Outcome(failAbove float64) Outcome {
 		}
 		gates = true
 		switch {
-		case change.Established() && change.Worse() > failAbove:
+		case change.IsRegression(failAbove):
 			return OutcomeRegression
 		case !change.Established() && change.worst > failAbove:
 			outcome = OutcomeInconclusive
@@ -41,6 +41,12 @@ func (c *Comparison) Outcome(failAbove float64) Outcome {
 		return OutcomeInconclusive
 	}
 	return outcome
+}
+
+// IsRegression reports whether a figure that a CI job takes into account certainly got worse, by
+// more than failAbove in the best estimate.
+func (c Change) IsRegression(failAbove float64) bool {
+	return c.Gating() && c.Established() && c.Worse() > failAbove
 }
 
 // Gating reports whether a CI job that fails if something got worse takes this change into account.
