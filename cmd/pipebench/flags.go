@@ -64,8 +64,17 @@ func registerFormat(cmd *cobra.Command, format *view.Format, ownFormats ...view.
 	for _, f := range ownFormats {
 		names = append(names, string(f))
 	}
-	text := (*string)(format)
-	addChoice(cmd, text, "format", names, "how the results are printed: "+strings.Join(names, ", "))
+	parse := func(s string) (view.Format, error) {
+		f := view.Format(s)
+		err := oneOf(names, s)
+		if err != nil && (f == view.FormatJUnit || f == view.FormatSARIF) {
+			err = fmt.Errorf("check alone has it: %w", err)
+		}
+		return f, err
+	}
+	usage := "how the results are printed: " + strings.Join(names, ", ")
+	addParsed(cmd, format, "format", names[0], parse, usage)
+	complete(cmd, map[string][]string{"format": names})
 }
 
 // addDuration adds a flag for a duration that cannot be negative. usual is the default.
@@ -260,18 +269,16 @@ func parseShare(s string) (float64, error) {
 
 // addChoice adds a flag that takes one of the known values, by default the first.
 func addChoice(cmd *cobra.Command, into *string, name string, known []string, usage string) {
-	parse := func(s string) (string, error) {
-		if !slices.Contains(known, s) {
-			last := len(known) - 1
-			others := strings.Join(known[:last], ", ")
-			want := fmt.Sprintf("want %s or %s", others, known[last])
-			if s == string(view.FormatJUnit) || s == string(view.FormatSARIF) {
-				want = "check alone has it: " + want
-			}
-			return "", errors.New(want)
-		}
-		return s, nil
-	}
+	parse := func(s string) (string, error) { return s, oneOf(known, s) }
 	addParsed(cmd, into, name, known[0], parse, usage)
 	complete(cmd, map[string][]string{name: known})
+}
+
+// oneOf returns an error that lists the known values if s is none of them.
+func oneOf(known []string, s string) error {
+	if slices.Contains(known, s) {
+		return nil
+	}
+	last := len(known) - 1
+	return fmt.Errorf("want %s or %s", strings.Join(known[:last], ", "), known[last])
 }
