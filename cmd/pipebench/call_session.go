@@ -25,17 +25,17 @@ type callSession struct {
 
 	mu     sync.Mutex
 	out    io.Writer
-	failed int      // requests that failed so far
-	cut    []string // names of requests that an interruption left without an answer
-	err    error    // why nothing more is printed; nil if printing goes on
+	failed int   // requests that failed so far
+	err    error // why nothing more is printed; nil if printing goes on
+
+	unanswered []string // names of requests that an interruption left without an answer
 }
 
-// A reply is a line of output. The field failed is true if the line reports a failed request. cut
-// names the request if an interruption left it without an answer, and is "" otherwise.
+// A reply is a line of output.
 type reply struct {
-	line   []byte
-	failed bool
-	cut    string
+	line       []byte
+	failed     bool   // the line reports a failed request
+	unanswered string // the name of a request that an interruption left without an answer, or ""
 }
 
 // errOver is stored in callSession.err at the end of the session, so that open subscriptions print
@@ -49,8 +49,8 @@ func (s *callSession) print(r reply) {
 	if r.failed && s.err != errOver {
 		s.failed++
 	}
-	if r.cut != "" {
-		s.cut = append(s.cut, r.cut)
+	if r.unanswered != "" {
+		s.unanswered = append(s.unanswered, r.unanswered)
 	}
 	if s.err == nil {
 		_, s.err = s.out.Write(append(r.line, '\n'))
@@ -141,19 +141,18 @@ func (s *callSession) send(
 	line, failed := request.Send(ctx, s.pool)
 	r := reply{line: line, failed: failed}
 	if failed && ctx.Err() != nil {
-		r.cut = fmt.Sprintf("%s (line %d)", request.Method, number)
+		r.unanswered = fmt.Sprintf("%s (line %d)", request.Method, number)
 	}
 	to <- r
 }
 
-// interruption returns the error after an interruption, which names the requests that were in
-// flight.
+// interruption returns the error after an interruption. It names the requests without an answer.
 func (s *callSession) interruption() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	err := errInterrupted
-	if len(s.cut) > 0 {
-		err = fmt.Errorf("%w; without an answer: %s", err, strings.Join(s.cut, ", "))
+	if len(s.unanswered) > 0 {
+		err = fmt.Errorf("%w; without an answer: %s", err, strings.Join(s.unanswered, ", "))
 	}
 	return &statusError{exitInterrupted, err}
 }

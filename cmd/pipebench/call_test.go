@@ -70,8 +70,8 @@ func TestCallIsInterrupted(t *testing.T) {
 // What an interruption leaves without an answer is named.
 func TestAnInterruptionNamesTheRequestsInFlight(t *testing.T) {
 	s := &callSession{out: io.Discard}
-	s.print(reply{failed: true, cut: "tools/call (line 2)"})
-	s.print(reply{failed: true, cut: "ping (line 3)"})
+	s.print(reply{failed: true, unanswered: "tools/call (line 2)"})
+	s.print(reply{failed: true, unanswered: "ping (line 3)"})
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cancel(errInterrupted)
 	var stderr strings.Builder

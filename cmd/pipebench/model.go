@@ -114,41 +114,51 @@ func (s *callSession) runModel(cmd *cobra.Command, command string) error {
 	defer close(stop)
 	lines := readLines(cmd.InOrStdin(), stop)
 	for {
-		var l line
-		more := false
 		select {
-		case l, more = <-lines:
 		case <-ctx.Done():
-		}
-		if !more {
-			break
-		}
-		if l.err != nil {
-			return fmt.Errorf("read questions: %w", l.err)
-		}
-		a := modelAnswer{Query: questionOn(l.text)}
-		s.asked++
-		a.Answer, err = client.ToolLoop(ctx, s.pool, m, a.Query)
-		if ctx.Err() != nil {
 			return ctx.Err()
-		}
-		if err != nil {
-			a.Error = err.Error()
-		}
-		text, err := json.Marshal(a)
-		if err != nil {
-			return err
-		}
-		s.print(reply{line: text, failed: a.Error != ""})
-		if s.err != nil {
-			return fmt.Errorf("write answers: %w", s.err)
+		case l, ok := <-lines:
+			if !ok {
+				return s.modelFailures()
+			}
+			err := s.askModel(ctx, m, l)
+			if err != nil {
+				return err
+			}
 		}
 	}
-	if s.asked == 0 {
+}
+
+// askModel asks the language model the question on a line, and prints its answer.
+func (s *callSession) askModel(ctx context.Context, m *lineModel, l line) error {
+	if l.err != nil {
+		return fmt.Errorf("read questions: %w", l.err)
+	}
+	s.asked++
+	a := modelAnswer{Query: questionOn(l.text)}
+	var err error
+	a.Answer, err = client.ToolLoop(ctx, s.pool, m, a.Query)
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	if err != nil {
+		a.Error = err.Error()
+	}
+	text, err := json.Marshal(a)
+	if err != nil {
+		return err
+	}
+	s.print(reply{line: text, failed: a.Error != ""})
+	return wrap("write answers", s.err)
+}
+
+// modelFailures returns an error if no question was asked, or if some failed.
+func (s *callSession) modelFailures() error {
+	switch {
+	case s.asked == 0:
 		return errors.New("no question on stdin: write one a line, " +
 			`such as {"query":"weather in NYC"}`)
-	}
-	if s.failed > 0 {
+	case s.failed > 0:
 		return fmt.Errorf("%d of %d questions failed", s.failed, s.asked)
 	}
 	return nil
