@@ -60,7 +60,7 @@ type headerReader struct {
 	begun  bool  // a line of it has come
 	bytes  int   // number of bytes of its lines so far
 	lines  int   // number of its lines so far
-	bare   bool  // its length ended with LF alone
+	bare   bool  // the line of its length, or a later one, ended with LF alone
 
 	resyncing   bool  // a header was faulty: look for the next one
 	bareHeaders int64 // see HeaderReader

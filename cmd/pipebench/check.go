@@ -174,7 +174,10 @@ func checkGate(found []results.Finding, incomplete bool) error {
 	if len(found) > 0 && view.AllUndecided(found) {
 		// Any other finding says that something is unsupported, or is about the reference run.
 		cannotTell := func(f results.Finding) bool { return f.Verdict == results.CannotTell }
-		why := found[max(0, slices.IndexFunc(found, cannotTell))]
+		why := found[0]
+		if i := slices.IndexFunc(found, cannotTell); i >= 0 {
+			why = found[i]
+		}
 		err := fmt.Errorf("nothing could be judged: %s", why.Found)
 		return &statusError{exitInconclusive, err}
 	}

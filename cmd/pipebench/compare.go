@@ -172,7 +172,7 @@ func (f *compareFlags) compareFiles(cmd *cobra.Command, oldPath, newPath string)
 		return err
 	}
 	if err := f.checkMetrics(c.Names); err != nil {
-		if why := inOneAlone(c); why != "" {
+		if why := whyInOneAlone(c); why != "" {
 			return &statusError{exitInconclusive, errors.New(why)}
 		}
 		return err
@@ -188,9 +188,9 @@ func (f *compareFlags) compareFiles(cmd *cobra.Command, oldPath, newPath string)
 	return allGates(f.judgeChanges(c), f.judge(cmd, f.format, after))
 }
 
-// inOneAlone says which figures of the metrics that are asked for one side alone has, or returns
-// "".
-func inOneAlone(c *stat.Comparison) string {
+// whyInOneAlone names the figures that only one side has, and says why. It returns "" if there are
+// none. Figures of a metric that was not asked for do not count.
+func whyInOneAlone(c *stat.Comparison) string {
 	switch {
 	case len(c.OnlyOld) > 0:
 		return c.Doubt

@@ -99,7 +99,8 @@ func (f *reportFlags) show(cmd *cobra.Command, g *gathered, o plots.ReportOption
 	return f.draw(cmd, g, o)
 }
 
-// reportLeftOut says what the set holds beside measurements, which are all that the format has.
+// reportLeftOut says how many records of the set are left out by a format that has only
+// measurements.
 func reportLeftOut(cmd *cobra.Command, set *results.Set, format view.Format) {
 	n := len(set.Findings) + len(set.Targets) + len(set.Messages)
 	if n > 0 && len(set.Records) > 0 {

@@ -47,13 +47,13 @@ func Check(t testing.TB, f framers.Framing) {
 	}
 }
 
-// run returns the error of check, also if f panics.
+// run returns the error of check(f), or the panic of f as an error.
 func run(check func(framers.Framing) error, f framers.Framing) (err error) {
 	defer recoverTo(&err)
 	return check(f)
 }
 
-// recoverTo makes a panic an error, and prints where it came from. Calls of it are deferred.
+// recoverTo stores a panic in *err, and prints its stack. It must be deferred.
 func recoverTo(err *error) {
 	if p := recover(); p != nil {
 		debug.PrintStack()
