@@ -10,21 +10,24 @@ import (
 
 // Only the lines that make a header count, and each header once.
 func TestHeadersWithLFAloneAreCounted(t *testing.T) {
-	for stream, want := range map[string]int64{
-		"Content-Length: 2\r\n\r\n{}": 0,
-		"Content-Length: 2\n\n{}Content-Length: 2\n\n{}Content-Length: 2\r\n\r\n{}": 2,
-		"Content-Length: 2\n\r\n{}":          1,
-		"Content-Length: 2\r\n\n{}":          1,
-		"debug\nContent-Length: 2\r\n\r\n{}": 0,
+	for _, row := range []struct {
+		stream string
+		want   int64
+	}{
+		{"Content-Length: 2\r\n\r\n{}", 0},
+		{"Content-Length: 2\n\n{}Content-Length: 2\n\n{}Content-Length: 2\r\n\r\n{}", 2},
+		{"Content-Length: 2\n\r\n{}", 1},
+		{"Content-Length: 2\r\n\n{}", 1},
+		{"debug\nContent-Length: 2\r\n\r\n{}", 0},
 	} {
 		for _, option := range []framers.Option{framers.WithVerbatim(), framers.WithLenient()} {
-			r := framers.ContentLength().NewReader(strings.NewReader(stream), option)
+			r := framers.ContentLength().NewReader(strings.NewReader(row.stream), option)
 			var err error
 			for err != io.EOF {
 				_, err = r.ReadMessage()
 			}
-			if got := r.(framers.HeaderReader).BareHeaders(); got != want {
-				t.Errorf("%q: got %d, want %d", stream, got, want)
+			if got := r.(framers.HeaderReader).BareHeaders(); got != row.want {
+				t.Errorf("%q: got %d, want %d", row.stream, got, row.want)
 			}
 		}
 	}
