@@ -149,7 +149,7 @@ type finder struct {
 	found     []Diagnosis
 	explained []string // IDs of the channels that have a diagnosis
 	pairs     []pair   // processes that wait for each other's bytes, and both channels are empty
-	stuck     []pair   // processes that write to each other and do not read; either may be the client
+	stuck     []pair   // processes that write to each other and do not read, in either order
 }
 
 func (f *finder) each(check func(*Channel)) {
