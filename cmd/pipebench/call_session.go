@@ -79,13 +79,20 @@ func (s *callSession) run(ctx context.Context, in io.Reader) error {
 	defer s.mu.Unlock()
 	err = errors.Join(err, wrap("write answers", s.err))
 	s.err = errOver // from now on, nothing is printed
-	switch {
-	case err != nil:
+	if err != nil {
 		return err
+	}
+	return s.failure("request", "tools/list")
+}
+
+// failure returns an error if nothing was asked, or if some of it failed. The noun says what the
+// lines of the input are.
+func (s *callSession) failure(noun, example string) error {
+	switch {
 	case s.asked == 0:
-		return errors.New("no request on stdin: write one a line, such as tools/list")
+		return fmt.Errorf("no %s on stdin: write one a line, such as %s", noun, example)
 	case s.failed > 0:
-		return fmt.Errorf("%d of %d requests failed", s.failed, s.asked)
+		return fmt.Errorf("%d of %d %ss failed", s.failed, s.asked, noun)
 	}
 	return nil
 }

@@ -119,7 +119,7 @@ func (s *callSession) runModel(cmd *cobra.Command, command string) error {
 			return ctx.Err()
 		case l, ok := <-lines:
 			if !ok {
-				return s.modelFailures()
+				return s.failure("question", `{"query":"weather in NYC"}`)
 			}
 			err := s.askModel(ctx, m, l)
 			if err != nil {
@@ -150,18 +150,6 @@ func (s *callSession) askModel(ctx context.Context, m *lineModel, l line) error 
 	}
 	s.print(reply{line: text, failed: a.Error != ""})
 	return wrap("write answers", s.err)
-}
-
-// modelFailures returns an error if no question was asked, or if some failed.
-func (s *callSession) modelFailures() error {
-	switch {
-	case s.asked == 0:
-		return errors.New("no question on stdin: write one a line, " +
-			`such as {"query":"weather in NYC"}`)
-	case s.failed > 0:
-		return fmt.Errorf("%d of %d questions failed", s.failed, s.asked)
-	}
-	return nil
 }
 
 // questionOn returns the member "query" if the line is a JSON object that has one, or else the
