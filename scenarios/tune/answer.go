@@ -148,7 +148,6 @@ func (d Decision) movingAdvice() string {
 	case d.Lever == unchanged:
 		return "If your reader only moves bytes: change nothing." + d.gambleText()
 	}
-	metric, name := d.tripMetric()
 	var times, alike, noisy []string
 	for _, place := range d.places() {
 		before, found := d.find(unchanged, place, results.PatternRoundtrip, movingReader)
@@ -161,7 +160,7 @@ func (d Decision) movingAdvice() string {
 		switch {
 		case gain.Above(1) || gain.Below(1):
 			times = append(times, fmt.Sprintf("%s instead of %s %s",
-				medianText(metric, after), medianText(metric, before), where))
+				medianText(d.trip, after), medianText(d.trip, before), where))
 		case isBlurred(gain):
 			noisy = append(noisy, where)
 		default:
@@ -190,7 +189,7 @@ func (d Decision) movingAdvice() string {
 		return advice + " Too noisy to tell how long a round trip of " + size + " then takes."
 	}
 	text := fmt.Sprintf("%s The %s round trip of %s then takes %s",
-		advice, name, size, strings.Join(times, ", "))
+		advice, d.tripName(), size, strings.Join(times, ", "))
 	if len(noisy) > 0 {
 		text += "; too noisy to tell " + strings.Join(noisy, " and ")
 	}
@@ -233,7 +232,10 @@ func (d Decision) chunkAdvice() string {
 	c := Choice{Chunk: d.Chunk}
 	text := "Use chunk frames only if small messages must not wait behind large ones: " +
 		c.String() + " " + d.waitText(c)
-	smaller := Choice{Chunk: Decide(d.records, Latency).Chunk}
+	latency := d
+	latency.Objective = Latency
+	latency.decideChunk()
+	smaller := Choice{Chunk: latency.Chunk}
 	slowest := slowReaders[len(slowReaders)-1]
 	shorter, _ := d.ratioTo(c, waitMetric, smaller, "free", bench.PatternMixed, slowest)
 	if smaller.Chunk < c.Chunk && shorter.Above(1) {
@@ -356,12 +358,11 @@ type tableColumn struct {
 // round-trip times and of how long small messages wait.
 func (d Decision) makeTables(detail bool) []view.Table {
 	var goodput, times []tableColumn
-	metric, name := d.tripMetric()
 	for _, place := range d.places() {
 		title := results.ShortPlacement(place)
 		goodput = append(goodput, tableColumn{title, "goodput", place, "stream", movingReader})
 		times = append(times,
-			tableColumn{title, metric, place, results.PatternRoundtrip, movingReader})
+			tableColumn{title, d.trip, place, results.PatternRoundtrip, movingReader})
 	}
 	for _, r := range workingReaders {
 		title := fmt.Sprintf("at %g ns/B", r.work)
@@ -372,7 +373,7 @@ func (d Decision) makeTables(detail bool) []view.Table {
 		times = append(times, tableColumn{title, waitMetric, "free", bench.PatternMixed, r})
 	}
 	size := results.FormatSize(int64(d.shared.Size))
-	trips := "Round trip of " + size + " (" + name + "), and wait of small messages behind it"
+	trips := "Round trip of " + size + " (" + d.tripName() + "), and wait of small messages behind it"
 	return []view.Table{
 		d.makeTable("Goodput of messages of "+size, goodput, detail),
 		d.makeTable(trips, times, detail),

@@ -29,6 +29,7 @@ type Decision struct {
 type grid struct {
 	records     []results.Record
 	shared      results.Cell // has the Size of all records, and the Framing of those without chunks
+	trip        string       // the metric of round trips that is shown
 	interrupted bool         // as the run was that made the records
 }
 
@@ -98,7 +99,7 @@ func isFullSpeed(c results.Cell) bool { return c.Pattern == "stream" && c.Work =
 // newGrid returns a grid of the records that have samples. Its field shared stays zero if no whole
 // messages were measured at full speed.
 func newGrid(records []results.Record) grid {
-	var g grid
+	g := grid{trip: medianTrip}
 	for _, r := range records {
 		g.interrupted = g.interrupted || r.Stopped == "interrupted"
 		if len(r.Samples) == 0 {
@@ -108,6 +109,10 @@ func newGrid(records []results.Record) grid {
 		isWhole := choiceOf(r.Cell) == unchanged && r.Cell.Framing != results.FramingRaw
 		if isWhole && isFullSpeed(r.Cell) { // with such a record, places is not empty
 			g.shared = r.Cell
+		}
+		isTrips := r.Cell.Pattern == results.PatternRoundtrip
+		if isTrips && stat.EstimateOf(g.trip, r.Samples).N == 0 {
+			g.trip = "time"
 		}
 	}
 	return g
@@ -211,13 +216,12 @@ type score struct {
 // as the objective asks. The field worst is about both, whatever the objective.
 func (d Decision) weigh(c, other Choice) (score, bool) {
 	s := score{choice: c, worst: math.Inf(1)}
-	trip, _ := d.tripMetric()
 	n := 0
 	variance := 0.0
 	for _, place := range d.places() {
 		for _, f := range []struct{ metric, shown, pattern string }{
 			{"goodput", "goodput", "stream"},
-			{"time", trip, results.PatternRoundtrip},
+			{"time", d.trip, results.PatternRoundtrip},
 		} {
 			e, ok := d.ratioTo(other, f.metric, c, place, f.pattern, movingReader)
 			if !ok {
@@ -360,15 +364,14 @@ func (d *Decision) chunkSpeed(c Choice) (stat.Estimate, bool) {
 // message is due until it arrives.
 const waitMetric = "due.p50"
 
-// tripMetric returns the metric of round trips that the answer shows, and its name: the median of
-// all trips or, if a record has too few trips for a median, the mean.
-func (g grid) tripMetric() (metric, name string) {
-	metric = "roundtrip.p50"
-	for _, r := range g.records {
-		isTrips := r.Cell.Pattern == results.PatternRoundtrip
-		if isTrips && stat.EstimateOf(metric, r.Samples).N == 0 {
-			return "time", "mean"
-		}
+// medianTrip is the metric of round trips that the answer shows: the median of all trips. If a
+// record has too few trips for a median, it is the mean, "time".
+const medianTrip = "roundtrip.p50"
+
+// tripName returns the name of the average that the metric of round trips is.
+func (g grid) tripName() string {
+	if g.trip == medianTrip {
+		return "median"
 	}
-	return metric, "median"
+	return "mean"
 }
