@@ -90,14 +90,16 @@ func (c *Conn) call(ctx context.Context, method string, params []byte) ([]byte, 
 		c.abandon(p, nil)
 		return nil, &FrameError{Size: int64(len(msg)), Limit: int64(l.limit)}
 	}
-	select {
-	case l.queue <- msg:
-	case a := <-p.answer: // the server was lost
-		return a.result, a.err
-	case <-ctx.Done():
-		c.abandon(p, nil)
-		return nil, fmt.Errorf(
-			"%d requests wait to be written: %w", cap(l.queue), context.Cause(ctx))
+	if !l.offer(msg) {
+		select {
+		case l.queue <- msg:
+		case a := <-p.answer: // the server was lost
+			return a.result, a.err
+		case <-ctx.Done():
+			c.abandon(p, nil)
+			return nil, fmt.Errorf(
+				"%d requests wait to be written: %w", cap(l.queue), context.Cause(ctx))
+		}
 	}
 	select {
 	case a := <-p.answer:
@@ -125,6 +127,7 @@ func (c *Conn) abandon(p *pendingCall, why error) {
 	}
 	reason, _ := json.Marshal(why.Error())
 	params := fmt.Appendf(nil, `{"requestId":%s,"reason":%s}`, p.id, reason)
+	// If the queue is full, the server computes an answer that nobody reads.
 	c.link.offer(jsonrpc.AppendRequest(nil, "", "notifications/cancelled", params))
 }
 
@@ -178,12 +181,13 @@ func (c *Conn) remove(id jsonrpc.ID) (p *pendingCall, late bool) {
 	return nil, err == nil && n > 0 && n <= c.lastID
 }
 
-// offer queues a message that the server can do without. If the queue is full, the message is
-// dropped.
-func (l *link) offer(msg []byte) {
+// offer queues a message, unless the queue is full. It reports whether the message was queued.
+func (l *link) offer(msg []byte) bool {
 	select {
 	case l.queue <- msg:
+		return true
 	default:
+		return false
 	}
 }
 
