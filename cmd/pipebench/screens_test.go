@@ -108,8 +108,10 @@ func TestScreensFitATerminal(t *testing.T) {
 		return view.WriteDrive(w, view.FormatTable, set, o)
 	}
 	twice := recorded("run")
+	tuned := recorded("tune")
+	answer := tune.Decide(tuned.Records, tune.Balanced).Answer(nil)
 	comparison := stat.Compare(stat.DatasetOf("old", twice),
-		stat.DatasetOf("new", recorded("tune")), stat.CompareOptions{Across: true})
+		stat.DatasetOf("new", tuned), stat.CompareOptions{Across: true})
 	for command, row := range map[string]struct {
 		set   *results.Set
 		lines int // of the first screen at 100 columns, at most
@@ -118,8 +120,7 @@ func TestScreensFitATerminal(t *testing.T) {
 		"run":          {twice, 50, set},
 		"drive":        {recorded("drive"), 40, drive},
 		"drive --load": {recorded("load"), 40, drive},
-		"tune": {recorded("tune"), 40, func(w io.Writer, set *results.Set, o view.Options) error {
-			answer := tune.Decide(set.Records, tune.Balanced).Answer(nil)
+		"tune": {tuned, 40, func(w io.Writer, _ *results.Set, o view.Options) error {
 			return answer.Page(o.Detail).Write(w, view.FormatTable, o)
 		}},
 		"probe --claims": {recorded("claims"), 50,
