@@ -29,14 +29,14 @@ func addGuides(root *cobra.Command) {
 		}
 		title, _, _ := strings.Cut(strings.TrimPrefix(string(text), "# "), "\n")
 		topic := strings.TrimSuffix(strings.TrimPrefix(name, "docs/"), ".md")
-		guide, _, err := root.Find([]string{topic})
-		if err != nil || guide == root { // else it is an old command of that name: "claims"
-			guide = &cobra.Command{Use: topic, Short: title}
-			root.AddCommand(guide)
+		guide := &cobra.Command{
+			Use:         topic,
+			Annotations: map[string]string{topicTitle: title},
+			Short:       title,
 		}
-		guide.Annotations = map[string]string{topicTitle: title}
 		guide.SetHelpFunc(func(cmd *cobra.Command, _ []string) {
 			writeText(cmd.OutOrStdout(), string(text), viewOptions(cmd, true))
 		})
+		root.AddCommand(guide)
 	}
 }

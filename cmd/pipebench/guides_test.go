@@ -93,12 +93,10 @@ func TestHelpShowsAGuide(t *testing.T) {
 	}
 }
 
-// A guide with an old name of a command is found by it, and the name still says what to type.
 func TestAGuideIsFoundByItsPlainName(t *testing.T) {
 	for args, want := range map[string]string{
 		"help claims": "# Common claims",
 		"help pipes":  "# What pipes do",
-		"claims":      "has another name now: pipebench probe --claims",
 	} {
 		var out strings.Builder
 		run(t.Context(), strings.Fields(args), nil, &out, &out)

@@ -150,7 +150,6 @@ func newRoot(args ...string) *cobra.Command {
 		}
 	}
 	root.AddCommand(newSpecimenCommand())
-	root.AddCommand(newOldCommands()...)
 	root.AddCommand(newValuesTopic())
 	addGuides(root)
 	addHelpCommand(root)
