@@ -144,7 +144,7 @@ func namesResults(word string) (bool, error) {
 		return false, usageError(errors.New("a command is empty"))
 	}
 	if _, err := turns.Find(words[0]); err != nil {
-		return false, fmt.Errorf("%s: no such file, and no such command%s", word, likeFile(word))
+		return false, fmt.Errorf("%s: no such file, and no such command", word)
 	}
 	return false, nil
 }

@@ -323,7 +323,7 @@ func (f *compareFlags) comparePrograms(
 	cmd *cobra.Command, programs *turns.Programs, old, new []string,
 ) error {
 	if _, err := os.Stat(f.stdin); f.stdin != "" && err != nil {
-		return usageError(fmt.Errorf("--stdin %s: no such file%s", f.stdin, likeFile(f.stdin)))
+		return usageError(fmt.Errorf("--stdin %s: no such file", f.stdin))
 	}
 	var noInstructions error // why instructions cannot be counted; nil if they can
 	if f.drive {

@@ -95,10 +95,8 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	root.SetIn(stdin)
 	root.SetOut(out)
 	root.SetErr(stderr)
-	cmd, err := root.ExecuteContextC(ctx)
-	if err != nil {
-		err = addMeantValue(cmd, err)
-	} else {
+	err := root.ExecuteContext(ctx)
+	if err == nil {
 		err = out.failed
 	}
 	return exitCode(ctx, err, stderr)
