@@ -2,11 +2,9 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -20,20 +18,9 @@ import (
 // check.
 func (f *probeFlags) runClaims(cmd *cobra.Command, args []string) error {
 	files, server := beforeAndAfterDash(cmd, args)
-	asked := len(f.only)
-	f.tellConstants(cmd)
-	if asked > 0 && len(f.only) == 0 {
-		return nil
-	}
 	selected, err := claims.Select(f.only)
 	if err != nil {
 		return usageError(err)
-	}
-	verdictsIn := func(found *results.Set) []results.Finding {
-		if len(files) > 0 {
-			return claims.Judge(found, f.judgedIn(found, selected))
-		}
-		return found.FindingsOf(results.AreaClaim)
 	}
 	return f.do(cmd, files, task{
 		limit: f.maxTime,
@@ -41,28 +28,11 @@ func (f *probeFlags) runClaims(cmd *cobra.Command, args []string) error {
 			return s.measureClaims(ctx, selected, server)
 		},
 		show: func(found *results.Set) error {
-			return f.showClaims(cmd, found, selected, server, verdictsIn(found))
+			if len(files) > 0 {
+				return f.showFindings(cmd, found, claims.Judge(found, f.judgedIn(found, selected)))
+			}
+			return f.showFindings(cmd, found, found.FindingsOf(results.AreaClaim))
 		},
-		gate: func(found *results.Set) error { return f.judgeClaims(verdictsIn(found)) },
-	})
-}
-
-// tellConstants prints the sentences of --only that need no measurement, with what the guide says
-// of them, and takes them out of --only.
-func (f *probeFlags) tellConstants(cmd *cobra.Command) {
-	guide, _ := guideFiles.ReadFile("docs/claims.md") // no error: the file is embedded
-	w := cmd.OutOrStdout()
-	if !isReadable(f.format) {
-		w = cmd.ErrOrStderr()
-	}
-	f.only = slices.DeleteFunc(f.only, func(id string) bool {
-		_, row, found := strings.Cut(string(guide), "\n| "+id+" | ")
-		if !found || !strings.Contains(id, "-") { // 000 is a document
-			return false
-		}
-		row, _, _ = strings.Cut(row, " |\n")
-		writeNotice(w, id+": "+row)
-		return true
 	})
 }
 
@@ -102,65 +72,4 @@ func (s *session) measureClaims(
 		err = errors.Join(err, s.keep(found))
 	}
 	return err
-}
-
-// showClaims prints the verdict on each claim. For a single claim with --detail, it prints
-// everything that is known about the claim.
-func (f *probeFlags) showClaims(
-	cmd *cobra.Command, set *results.Set, selected []claims.Claim, server []string,
-	verdicts []results.Finding,
-) error {
-	if len(verdicts) == 0 {
-		return view.ErrNothing
-	}
-	if f.detail && len(selected) == 1 && f.format == view.FormatTable {
-		return explain(cmd, selected[0], verdicts[0], server)
-	}
-	return f.showFindings(cmd, set, verdicts)
-}
-
-func explain(
-	cmd *cobra.Command, c claims.Claim, verdict results.Finding, server []string,
-) error {
-	evidence, err := json.MarshalIndent(verdict.Evidence, "", "  ")
-	if err != nil {
-		return fmt.Errorf("write evidence of %s: %w", c.ID, err)
-	}
-	lines := []string{
-		"claim: " + c.Says,
-		fmt.Sprintf("source: %s, %q", c.Source(), c.Where),
-		"judged by: " + strings.Join(c.Needs, ", "),
-		"found: " + verdict.Found,
-	}
-	if claims.Unsure(verdict) {
-		lines = append(lines, "how sure: the intervals leave room for another verdict; "+
-			"run it again on an idle machine")
-	}
-	repeat := []string{"pipebench", "probe", "--claims", "--detail", "--only", c.ID}
-	if len(server) > 0 {
-		repeat = append(append(repeat, "--"), server...)
-	}
-	lines = append(lines, "repeat: "+commandLine(repeat))
-	text := viewOptions(cmd, true).Wrap(strings.Join(lines, "\n"))
-	_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s: %s\n\n%s\nevidence: %s\n",
-		c.ID, view.VerdictText(string(verdict.Verdict)), text, evidence)
-	return err
-}
-
-// judgeClaims returns an error if --require-verdict was given and a verdict is uncertain.
-func (f *probeFlags) judgeClaims(verdicts []results.Finding) error {
-	if !f.requireVerdict {
-		return nil
-	}
-	var unsure []string
-	for _, v := range verdicts {
-		if claims.Unsure(v) {
-			unsure = append(unsure, v.Name())
-		}
-	}
-	if len(unsure) == 0 {
-		return nil
-	}
-	err := errors.New(strings.Join(unsure, ", ") + ": inconclusive; run again on an idle machine")
-	return &statusError{exitInconclusive, err}
 }

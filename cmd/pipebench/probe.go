@@ -22,14 +22,13 @@ import (
 )
 
 type probeFlags struct {
-	options        rules.Options
-	pipes          []string
-	against        []string
-	failures       bool
-	claims         bool
-	machine        bool
-	only           []string // names of failures or claims
-	requireVerdict bool     // every verdict on a claim must be sure
+	options  rules.Options
+	pipes    []string
+	against  []string
+	failures bool
+	claims   bool
+	machine  bool
+	only     []string // names of failures or claims
 	sharedFlags
 }
 
@@ -49,8 +48,6 @@ func (f *probeFlags) register(cmd *cobra.Command) {
 	flags.StringSliceVar(&f.only, "only", nil,
 		"failures by name; claims by ID, or all of a source by its number, such as 003,001-exact "+
 			"(see help values)")
-	flags.BoolVar(&f.requireVerdict, "require-verdict", false,
-		"with --claims, exit 4 if the figures leave a verdict open")
 	flags.BoolVar(&f.detail, "detail", false,
 		"print every finding, how it was found, and its documented rule")
 	f.sharedFlags.register(cmd, noMaxTime, stopAfter)
@@ -66,8 +63,6 @@ func (f *probeFlags) run(cmd *cobra.Command, files []string) error {
 	switch {
 	case len(f.only) > 0 && !f.failures && !f.claims:
 		return usageError(errors.New("--only is for --failures and --claims; see --step"))
-	case f.requireVerdict && !f.claims:
-		return usageError(errors.New("--require-verdict is for --claims"))
 	case f.failures:
 		return f.runFailures(cmd, files)
 	case f.claims:

@@ -10,8 +10,6 @@ import (
 	"github.com/pipebench/pipebench/scenarios/failures"
 )
 
-const performance = "Performance Considerations" // a heading of document 000
-
 // IDs of findings of package failures about messages that are sent in chunks. The first two are
 // only the beginnings of such IDs.
 const (
@@ -26,37 +24,37 @@ const (
 // chunkClaims are the claims of document 000 about chunks.
 var chunkClaims = []Claim{
 	{
-		ID: "000-overhead-bytes", Where: performance,
+		ID:    "000-overhead-bytes",
 		Says:  "Chunking adds less than 1 % to the bytes on the wire",
 		Needs: []string{needCosts},
 		Judge: judgeWire,
 	},
 	{
-		ID: "000-overhead-time", Where: performance,
+		ID:    "000-overhead-time",
 		Says:  "Chunking adds less than 1 % to the time of a message",
 		Needs: []string{needCosts},
 		Judge: func(e *Evidence) Judgement { return e.costsAtMost(1.01, "time", anySize) },
 	},
 	{
-		ID: "000-overhead-cpu", Where: performance,
+		ID:    "000-overhead-cpu",
 		Says:  "Chunking adds less than 1 % to the CPU time of a message",
 		Needs: []string{needCosts},
 		Judge: func(e *Evidence) Judgement { return e.costsAtMost(1.01, "cpu", anySize) },
 	},
 	{
-		ID: "000-latency-small", Where: performance,
+		ID:    "000-latency-small",
 		Says:  "Messages below 60 KiB have no additional latency",
 		Needs: []string{needTrips},
 		Judge: judgeSmall,
 	},
 	{
-		ID: "000-throughput", Where: performance,
+		ID:    "000-throughput",
 		Says:  "Chunking has no significant impact on throughput",
 		Needs: []string{needCosts},
 		Judge: func(e *Evidence) Judgement { return e.costsAtMost(1+noticeable, "time", 65_000) },
 	},
 	{
-		ID: "000-any-size", Where: "Overview",
+		ID:    "000-any-size",
 		Says:  "Chunking lets messages of any size pass",
 		Needs: []string{memory + "64MiB"},
 		Judge: func(e *Evidence) Judgement {
@@ -68,19 +66,19 @@ var chunkClaims = []Claim{
 		},
 	},
 	{
-		ID: "000-memory", Where: performance,
+		ID:    "000-memory",
 		Says:  "The receiver's memory is proportional to the largest message",
 		Needs: []string{memory + "4MiB", memory + "16MiB", memory + "64MiB"},
 		Judge: judgeMemory,
 	},
 	{
-		ID: "000-cleared", Where: performance,
+		ID:    "000-cleared",
 		Says:  "Buffers are cleared after reassembly",
 		Needs: []string{memory + "16MiB/at-once", memory + "16MiB/later"},
 		Judge: judgeCleared,
 	},
 	{
-		ID: "000-streaming", Where: performance,
+		ID:    "000-streaming",
 		Says:  "Chunks can be processed as they arrive",
 		Needs: []string{chunks + "shown-early"},
 		Judge: func(e *Evidence) Judgement {
@@ -90,7 +88,7 @@ var chunkClaims = []Claim{
 		},
 	},
 	{
-		ID: "000-in-flight", Where: performance,
+		ID:    "000-in-flight",
 		Says:  "Several messages can be in flight at once",
 		Needs: []string{chunks + "in-turn"},
 		Judge: func(e *Evidence) Judgement {
@@ -99,7 +97,7 @@ var chunkClaims = []Claim{
 		},
 	},
 	{
-		ID: "000-missing-chunks", Where: "Error Handling",
+		ID:    "000-missing-chunks",
 		Says:  "A chunk that is lost is detected",
 		Needs: []string{chunks + "lost", chunks + "lost-open"},
 		Judge: func(e *Evidence) Judgement {
@@ -115,7 +113,7 @@ var chunkClaims = []Claim{
 		},
 	},
 	{
-		ID: "000-out-of-order", Where: "Error Handling",
+		ID:    "000-out-of-order",
 		Says:  "Chunks that arrive out of order fail",
 		Needs: []string{chunks + "swapped"},
 		Judge: func(e *Evidence) Judgement {
@@ -127,7 +125,7 @@ var chunkClaims = []Claim{
 		},
 	},
 	{
-		ID: "000-invalid-frames", Where: "Error Handling",
+		ID:    "000-invalid-frames",
 		Says:  "An invalid frame is detected",
 		Needs: []string{chunks + "invalid"},
 		Judge: func(e *Evidence) Judgement {
@@ -143,13 +141,13 @@ var chunkClaims = []Claim{
 		},
 	},
 	{
-		ID: "000-unchunked-peers", Where: "Compatibility",
+		ID:    "000-unchunked-peers",
 		Says:  "Peers that do not chunk still work (backward compatible)",
 		Needs: []string{toLines, fromLines},
 		Judge: judgePeers,
 	},
 	{
-		ID: "000-protocol-agnostic", Where: "How It Works",
+		ID:    "000-protocol-agnostic",
 		Says:  "Chunking is protocol agnostic: multi-byte text arrives, too",
 		Needs: []string{joinedText, decodedText},
 		Judge: judgeText,

@@ -25,7 +25,6 @@ import (
 // A Claim is a checkable sentence of a document.
 type Claim struct {
 	ID    string // such as "000-pipe-buf"
-	Where string // the heading in the document
 	Says  string // in our words
 	MacOS string // what the source code of macOS says about it; "" if not known
 
@@ -41,18 +40,6 @@ func (c Claim) Document() string {
 	number, _, _ := strings.Cut(c.ID, "-")
 	return number
 }
-
-// sources are the titles of the documents, by their numbers.
-var sources = map[string]string{
-	"000": "Message chunking for stdio",
-	"001": "A limit of 16 MiB for a frame",
-	"002": "MCP over stdio",
-	"003": "Content-Length framing",
-	"004": "A plan for an MCP server",
-}
-
-// Source returns the title of the document that has the claim.
-func (c Claim) Source() string { return sources[c.Document()] }
 
 // A Judgement is the verdict on a claim, with its reasons.
 type Judgement struct {
@@ -140,12 +127,4 @@ func Judge(set *results.Set, selected []Claim) []results.Finding {
 		}
 	}
 	return judged
-}
-
-// Unsure reports whether the next run may change the verdict of f, a finding about a claim,
-// although nothing else has changed.
-func Unsure(f results.Finding) bool {
-	var basis basis
-	err := f.Evidence.Decode(&basis)
-	return err == nil && basis.Unsure
 }

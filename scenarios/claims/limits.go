@@ -16,7 +16,7 @@ const (
 // limitClaims are the claims of document 001 about its limit on the size of messages.
 var limitClaims = []Claim{
 	{
-		ID: "001-exact", Where: "Implementation Details",
+		ID:    "001-exact",
 		Says:  "A limit of 16 MiB lets 16 MiB pass, and closes at one byte more",
 		Needs: []string{oversized + "exact", oversized + "closes"},
 		Judge: func(e *Evidence) Judgement {
@@ -31,7 +31,7 @@ var limitClaims = []Claim{
 		},
 	},
 	{
-		ID: "001-prevents-allocation", Where: "Consequences",
+		ID:    "001-prevents-allocation",
 		Says:  "The limit prevents allocations of 100 MB and more",
 		Needs: []string{checksLate, checksEarly},
 		Judge: func(e *Evidence) Judgement {

@@ -31,13 +31,13 @@ var logLines = []string{
 // serverClaims are the claims of document 002. Most of them are about servers.
 var serverClaims = []Claim{
 	{
-		ID: "002-bytewise", Where: "Transport Layer (Pseudo Code)",
+		ID:    "002-bytewise",
 		Says:  "Reading one byte at a time until a newline is a way to read lines",
 		Needs: []string{needReaders},
 		Judge: judgeBytewise,
 	},
 	{
-		ID: "002-crash-isolation", Where: "Process Isolation",
+		ID:    "002-crash-isolation",
 		Says:  "A server that crashes does not affect its client",
 		Needs: []string{pipe("eof/last-writer"), pipe("broken/no-reader/sigpipe")},
 		Judge: func(e *Evidence) Judgement {
@@ -53,13 +53,13 @@ var serverClaims = []Claim{
 		},
 	},
 	{
-		ID: "002-malformed-skipped", Where: "Error Handling",
+		ID:    "002-malformed-skipped",
 		Says:  "A server skips a malformed message, and answers the next one",
 		Needs: []string{serverCheck(dirtyLine)},
 		Judge: judgeDirtyLines,
 	},
 	{
-		ID: "002-stderr-separate", Where: "Communication Flow",
+		ID:    "002-stderr-separate",
 		Says:  "A server can log to standard error without touching the messages",
 		Needs: []string{pipe("broken/after-0/error"), pipe("capacity/fill/512")},
 		Judge: func(e *Evidence) Judgement {
@@ -77,7 +77,7 @@ var serverClaims = []Claim{
 // headerClaims are the claims of document 003, about Content-Length headers.
 var headerClaims = []Claim{
 	{
-		ID: "003-exact-sizes", Where: "Transport",
+		ID:    "003-exact-sizes",
 		Says:  "With Content-Length both sides read exactly a message's bytes",
 		Needs: []string{awkward},
 		Judge: func(e *Evidence) Judgement {
@@ -86,7 +86,7 @@ var headerClaims = []Claim{
 		},
 	},
 	{
-		ID: "003-mcp-content-length", Where: "Transport",
+		ID:    "003-mcp-content-length",
 		Says:  "MCP servers on stdio speak Content-Length framing",
 		Needs: []string{serverCheck(endInFlight)},
 		Judge: func(e *Evidence) Judgement {
@@ -101,7 +101,7 @@ var headerClaims = []Claim{
 // lineClaims are the claims of document 004, about messages in lines.
 var lineClaims = []Claim{
 	{
-		ID: "004-mcp-newline", Where: "Key Design Decisions",
+		ID:    "004-mcp-newline",
 		Says:  "MCP on stdio is newline-delimited JSON",
 		Needs: []string{serverCheck(endInFlight)},
 		Judge: func(e *Evidence) Judgement {
@@ -111,19 +111,19 @@ var lineClaims = []Claim{
 		},
 	},
 	{
-		ID: "004-4096-robust", Where: "Implementation Pattern",
+		ID:    "004-4096-robust",
 		Says:  "Reading 4096 bytes at a time is robust against partial reads",
 		Needs: []string{inPieces, printed, printedLast},
 		Judge: judgePieces,
 	},
 	{
-		ID: "004-4096-cheap", Where: "Implementation Pattern",
+		ID:    "004-4096-cheap",
 		Says:  "Reading 4096 bytes at a time to search for a newline is cheap",
 		Needs: []string{needReaders},
 		Judge: judgeRescan,
 	},
 	{
-		ID: "004-10mb-limit", Where: "Key Design Decisions",
+		ID:    "004-10mb-limit",
 		Says:  "The limit of 10 MB on a line prevents memory exhaustion",
 		Needs: []string{endlessLine},
 		Judge: func(e *Evidence) Judgement {
@@ -133,7 +133,7 @@ var lineClaims = []Claim{
 		},
 	},
 	{
-		ID: "004-skip-hangs", Where: "Oversize Line Handling",
+		ID:    "004-skip-hangs",
 		Says:  "Skipping an oversized line without an answer makes the client hang",
 		Needs: []string{skipped},
 		Judge: func(e *Evidence) Judgement {
@@ -146,13 +146,13 @@ var lineClaims = []Claim{
 		},
 	},
 	{
-		ID: "004-eof-shutdown", Where: "EOF and Response Flushing",
+		ID:    "004-eof-shutdown",
 		Says:  "After its input ends, a server answers all and is gone in 5 s",
 		Needs: []string{serverCheck(endInFlight)},
 		Judge: judgeEndInFlight,
 	},
 	{
-		ID: "004-empty-lines", Where: "Stdio Edge Cases",
+		ID:    "004-empty-lines",
 		Says:  "Empty lines between messages are ignored",
 		Needs: []string{serverCheck(dirtyLine)},
 		Judge: func(e *Evidence) Judgement {
@@ -164,7 +164,7 @@ var lineClaims = []Claim{
 		},
 	},
 	{
-		ID: "004-stdout-reserved", Where: "Key Design Decisions",
+		ID:    "004-stdout-reserved",
 		Says:  "Nothing but messages may be written to standard output",
 		Needs: logLines,
 		Judge: func(e *Evidence) Judgement {

@@ -12,7 +12,7 @@ import (
 // pipeClaims are the claims of document 000 about pipes.
 var pipeClaims = []Claim{
 	{
-		ID: "000-pipe-buf", Where: "The Problem",
+		ID:   "000-pipe-buf",
 		Says: "Only writes of up to 512 bytes (PIPE_BUF) stay whole in a pipe",
 		MacOS: "XNU's sys/syslimits.h has 512, and pipe_write splits a longer write only where " +
 			"it has to wait for room",
@@ -20,7 +20,7 @@ var pipeClaims = []Claim{
 		Judge: judgePipeBuf,
 	},
 	{
-		ID: "000-capacity", Where: "The Problem",
+		ID:   "000-capacity",
 		Says: "A pipe holds 64 KiB",
 		MacOS: "XNU: a new pipe has 512 bytes and grows, at the start of a write that does not " +
 			"fit, to at most 64 KiB; once all pipes together hold 16 MiB none grows any more",
@@ -37,7 +37,7 @@ var pipeClaims = []Claim{
 		},
 	},
 	{
-		ID: "000-write-blocks", Where: "The Problem",
+		ID:    "000-write-blocks",
 		Says:  "Writing more than 64 KiB at once may block",
 		MacOS: "XNU's pipe_write fills the pipe and sleeps until a reader makes room",
 		Needs: []string{pipe("broken/after-0/accepted"), pipe("broken/after-0/error")},
@@ -51,7 +51,7 @@ var pipeClaims = []Claim{
 		},
 	},
 	{
-		ID: "000-write-eagain", Where: "The Problem",
+		ID:   "000-write-eagain",
 		Says: "Writing more than 64 KiB at once may fail with EAGAIN",
 		MacOS: "XNU returns a short count while anything fits, and EAGAIN, on a non-blocking " +
 			"descriptor, only when nothing does: fill level and mode decide, not size",
@@ -74,7 +74,7 @@ var pipeClaims = []Claim{
 		},
 	},
 	{
-		ID: "000-write-epipe", Where: "The Problem",
+		ID:   "000-write-epipe",
 		Says: "A pipe fails above 64 KiB: a larger write can lead to EPIPE",
 		MacOS: "XNU returns EPIPE when the reading end is closed, and then drops the count of " +
 			"what it had taken; size has no part in it",
@@ -89,7 +89,7 @@ var pipeClaims = []Claim{
 		},
 	},
 	{
-		ID: "000-chunks-avoid-blocking", Where: "The Solution",
+		ID:    "000-chunks-avoid-blocking",
 		Says:  "Chunking works around the pipe's limit: the writer does not block",
 		Needs: []string{pipe("capacity/fill/61440")},
 		Judge: func(e *Evidence) Judgement {
@@ -103,7 +103,7 @@ var pipeClaims = []Claim{
 		},
 	},
 	{
-		ID: "000-60k-leaves-room", Where: "Configuration",
+		ID:    "000-60k-leaves-room",
 		Says:  "60 KiB of data leave room for the frame's header within 64 KiB",
 		Needs: []string{pipe("capacity/fill/61440")},
 		Judge: func(e *Evidence) Judgement {
