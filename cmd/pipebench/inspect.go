@@ -3,8 +3,6 @@ package main
 import (
 	"cmp"
 	"fmt"
-	"os"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -110,7 +108,7 @@ func nextStep(r *inspect.Report) []string {
 			d.Kind == inspect.Unread && d.PID > 0, d.Kind == inspect.MutualRead && isDriven(r, d):
 			step = lookAtStack(d.PID)
 		case d.Kind == inspect.MutualRead:
-			step = recordAndDrive(r, d.PID, command)
+			step = recordAndDrive(command)
 			if p.InFutex > 0 {
 				const says = ". Or, while it hangs, with %s in futex (idle, or in a lock), %s"
 				others := results.FormatCount(p.InFutex, "other thread")
@@ -139,45 +137,12 @@ func isDriven(r *inspect.Report, d inspect.Diagnosis) bool {
 }
 
 // recordAndDrive says which commands find the message after which a server fell silent.
-func recordAndDrive(r *inspect.Report, pid int, server string) string {
-	recordings := map[int]string{} // by the PIDs of tap and of its descendants
-	for _, p := range r.Processes {
-		recordings[p.PID] = recordings[p.Parent]
-		if p.Command == "pipebench tap" {
-			recordings[p.PID] = recordingOf(p)
-		}
-	}
-	file := recordings[pid]
-	first := "end the client"
-	if file == "" {
-		file = "FILE"
-		first = fmt.Sprintf("let the client start `pipebench tap --bodies -o FILE -- %s`, "+
-			"and end the client when it hangs again", server)
-	}
-	const says = "%s: `pipebench report %s` names wrong lengths, and requests of either side " +
-		"without an answer. Then `pipebench drive --messages %[2]s -- %s` sends all of it again"
-	return fmt.Sprintf(says, first, file, server)
-}
-
-// recordingOf returns the path of the recording that a process of pipebench tap writes, as a shell
-// reads it.
-func recordingOf(tap inspect.Proc) string {
-	var f tapFlags
-	cmd := new(cobra.Command)
-	f.register(cmd)
-	if err := cmd.ParseFlags(tap.Args); err != nil {
-		return "FILE"
-	}
-	file := cmp.Or(f.out, fmt.Sprintf("pipebench-out/tap-*-%d.jsonl", tap.PID))
-	folder, err := os.Readlink(fmt.Sprintf("/proc/%d/cwd", tap.PID))
-	if err == nil && !filepath.IsAbs(file) {
-		file = filepath.Join(folder, file)
-	}
-	found, _ := filepath.Glob(file) // a name with a bad pattern stays as it is
-	if f.out == "" && len(found) > 0 {
-		file = found[0]
-	}
-	return proc.ShellLine([]string{file})
+func recordAndDrive(server string) string {
+	const says = "unless it does so already, let the client start " +
+		"`pipebench tap --bodies -o FILE -- %s`, and end the client when it hangs: `pipebench " +
+		"report FILE` names wrong lengths, and requests of either side without an answer. Then " +
+		"`pipebench drive --messages FILE -- %[1]s` sends all of it again"
+	return fmt.Sprintf(says, server)
 }
 
 // firstProcess names the first process that is as asked. It returns "" if none is.
