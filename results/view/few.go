@@ -2,7 +2,6 @@ package view
 
 import (
 	"fmt"
-	"math"
 
 	"github.com/pipebench/pipebench/results"
 	"github.com/pipebench/pipebench/results/stat"
@@ -24,42 +23,13 @@ func tooFewSamples(s *results.Set, rows []stat.Row) []string {
 	case c.measured == 0:
 		return []string{c.text() + " Give it more time (--max-time)."}
 	}
-	time := "give it more time (--max-time)"
-	if minutes := neededMinutes(s); minutes > 0 {
-		time = fmt.Sprintf("allow %[1]dm (--max-time %[1]dm)", minutes)
-	}
 	out := []string{fmt.Sprintf("%s All figures are rough (~): an interval takes %d samples per "+
-		"cell. Close other programs, or %s.", c.text(), stat.LeastSamples, time)}
+		"cell. Close other programs, or give it more time (--max-time).", c.text(),
+		stat.LeastSamples)}
 	if countRatios(rows).all > 0 {
 		out = append(out, untilKnown)
 	}
 	return out
-}
-
-// neededMinutes estimates how many minutes a run needs to get enough samples. It returns 0 if it
-// cannot tell.
-func neededMinutes(s *results.Set) int {
-	if len(s.Environments) != 1 {
-		return 0
-	}
-	began := s.Environments[0].Time
-	ended := began
-	var samples, wanted int
-	for _, r := range s.Records {
-		samples += len(r.Samples)
-		if r.Unsupported == "" {
-			wanted += stat.LeastSamples
-		}
-		if r.Time.After(ended) {
-			ended = r.Time
-		}
-	}
-	if began.IsZero() || samples == 0 {
-		return 0
-	}
-	// 50 % more than the pace so far predicts, because the pace varies on a busy machine
-	needed := 1.5 * float64(wanted) / float64(samples)
-	return int(math.Ceil(needed * ended.Sub(began).Minutes()))
 }
 
 // A cellCount counts the measurements of a run by what became of them.

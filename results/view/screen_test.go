@@ -276,7 +276,7 @@ func TestABusyMachineTellsWhatIsKnown(t *testing.T) {
 	text := strings.Join(strings.Fields(strings.Join(screenOf(t, s, Options{}), " ")), " ")
 	for _, want := range []string{
 		"at most 3 samples each. All figures are rough (~): an interval takes 6 samples per " +
-			"cell. Close other programs, or allow 3m (--max-time 3m).",
+			"cell. Close other programs, or give it more time (--max-time).",
 		"In bytes, framing adds 0.10 % (ndjson) to 0.20 % (length-prefix) to messages of " +
 			"4,000 B, on any machine.",
 		"Round trip (median of messages), unpinned framing 4,000 B ",
