@@ -77,7 +77,7 @@ func TestActionShowsTheVerdict(t *testing.T) {
 // The summary is for people, whatever format the command prints.
 func TestActionShowsTheVerdictBesideAFormatForPrograms(t *testing.T) {
 	run := runAction(t, commandEnv+"=1", "PIPEBENCH_RECORDS_ONLY=1", "BINARY="+os.Args[0],
-		"RUN=check --format sarif --only stdin-empty --timeout 1m -- cat")
+		"RUN=check --format junit --only stdin-empty --timeout 1m -- cat")
 	if run.code != 0 || !strings.Contains(run.summary, "PASS: ok 1 of 1") {
 		t.Fatalf("exit %d:\n%s\nsummary:\n%s", run.code, run.printed, run.summary)
 	}
@@ -100,14 +100,14 @@ func TestActionKeepsAComparison(t *testing.T) {
 // A format that programs read is kept in a file, and is no text for the summary.
 func TestActionKeepsWhatProgramsRead(t *testing.T) {
 	binary := program(t, `echo "$@"; echo why >&2; exit 3`)
-	run := runAction(t, "BINARY="+binary, "RUN=check --format sarif -- cat")
+	run := runAction(t, "BINARY="+binary, "RUN=check --format junit -- cat")
 	_, printed, _ := strings.Cut(run.output, "printed=")
 	text, err := os.ReadFile(strings.TrimSpace(printed))
 	if err != nil {
 		t.Fatal(err)
 	}
 	if run.summary != "why\n" || strings.Contains(string(text), "markdown") ||
-		!strings.HasSuffix(string(text), "--format sarif -- cat\n") {
+		!strings.HasSuffix(string(text), "--format junit -- cat\n") {
 		t.Errorf("%+v, printed %s", run, text)
 	}
 }

@@ -70,7 +70,7 @@ func (f *checkFlags) register(cmd *cobra.Command) {
 	flags.BoolVar(&f.detail, "detail", false, "print what is right, too")
 	f.registerAsserts(cmd,
 		"exit 3 unless this holds, such as 'fails<1' or 'slow<1', and 4 where it cannot be told")
-	f.sharedFlags.register(cmd, noMaxTime, stopAfter, view.FormatJUnit, view.FormatSARIF)
+	f.sharedFlags.register(cmd, noMaxTime, stopAfter, view.FormatJUnit)
 	cmd.MarkFlagsMutuallyExclusive("server", "client")
 	for _, ofServer := range []string{"framing", "tool", "arg"} {
 		cmd.MarkFlagsMutuallyExclusive(ofServer, "client")

@@ -67,7 +67,7 @@ func registerFormat(cmd *cobra.Command, format *view.Format, ownFormats ...view.
 	parse := func(s string) (view.Format, error) {
 		f := view.Format(s)
 		err := oneOf(names, s)
-		if err != nil && (f == view.FormatJUnit || f == view.FormatSARIF) {
+		if err != nil && f == view.FormatJUnit {
 			err = fmt.Errorf("check alone has it: %w", err)
 		}
 		return f, err

@@ -21,8 +21,6 @@ func WriteFindings(w io.Writer, format Format, set *results.Set, o Options) erro
 	switch format {
 	case FormatJUnit:
 		return writeJUnit(w, all)
-	case FormatSARIF:
-		return writeSARIF(w, set)
 	case FormatCSV:
 		return findingTable(set, sorted(all), detailed).Write(w, format, o)
 	case FormatJSON:

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"encoding/xml"
 	"fmt"
-	"slices"
 	"strings"
 	"testing"
 
@@ -104,94 +103,6 @@ func TestFindingsForPrograms(t *testing.T) {
 		late.Failure.Message != "cut at 65,536 B: what one pipe holds" {
 		t.Errorf("%+v", late)
 	}
-}
-
-// The findings of two servers have the same IDs; SARIF allows each rule once.
-func TestSARIFListsARuleOnce(t *testing.T) {
-	s := &results.Set{Findings: []results.Finding{
-		{ID: "check/server/ids", Verdict: results.OK},
-		{ID: "check/server/late", Verdict: results.OK},
-		{ID: "check/server/ids", Verdict: results.Fails, Found: "no id", Advice: "keep ids"},
-	}}
-	text := writeFindings(t, FormatSARIF, s, Options{})
-	log := readSARIF(t, text)
-	var ids []string
-	rules := log.Runs[0].Tool.Driver.Rules
-	for _, rule := range rules {
-		ids = append(ids, rule.ID)
-	}
-	if want := []string{"check/server/ids", "check/server/late"}; !slices.Equal(ids, want) {
-		t.Fatalf("got the rules %q, want %q", ids, want)
-	}
-	if help := rules[0].Help.Text; help != "keep ids" {
-		t.Errorf("the rule's help is %q, not the advice of the finding that has one", help)
-	}
-}
-
-// Code scanning shows what fails, by the file that was tested; an expected failure is suppressed.
-func TestFindingsAsSARIF(t *testing.T) {
-	s := &results.Set{Findings: []results.Finding{
-		{ID: "check/server/ids", Verdict: results.Fails, Found: "answers \x1b[2J",
-			Advice: "keep ids"},
-		{ID: "check/server/burst", Verdict: results.Expected, Found: "dies"},
-		{ID: "check/server/deep", Verdict: results.CannotTell, Found: "no reply"},
-		{ID: "check/server/late", Verdict: results.OK},
-	}}
-	for i := range s.Findings {
-		s.Findings[i].About = []string{"node", "--expose-gc", "my build/server.js", "x.json"}
-	}
-	text := writeFindings(t, FormatSARIF, s, Options{})
-	run := readSARIF(t, text).Runs[0]
-	if len(run.Tool.Driver.Rules) != 4 || len(run.Results) != 2 {
-		t.Fatalf("%s", text)
-	}
-	first, second := run.Results[0], run.Results[1]
-	if first.RuleID != "check/server/ids" || first.Level != "error" ||
-		strings.Contains(first.Message.Text, "\x1b") ||
-		first.Locations[0].PhysicalLocation.ArtifactLocation.URI != "my%20build/server.js" {
-		t.Errorf("%+v", first)
-	}
-	if len(first.Suppressions) != 0 || len(second.Suppressions) != 1 {
-		t.Errorf("the wrong one is suppressed: %s", text)
-	}
-	if open := run.Invocations[0].ToolExecutionNotifications; len(open) != 1 ||
-		open[0].Message.Text != "deep: no reply" {
-		t.Errorf("%+v", open)
-	}
-}
-
-// A sarifLog is the parts of a log that the tests look at.
-type sarifLog struct {
-	Runs []struct {
-		Tool struct {
-			Driver struct {
-				Rules []struct {
-					ID   string
-					Help struct{ Text string }
-				}
-			}
-		}
-		Results []struct {
-			RuleID       string
-			Level        string
-			Message      struct{ Text string }
-			Suppressions []struct{ Kind string }
-			Locations    []struct {
-				PhysicalLocation struct{ ArtifactLocation struct{ URI string } }
-			}
-		}
-		Invocations []struct {
-			ToolExecutionNotifications []struct{ Message struct{ Text string } }
-		}
-	}
-}
-
-func readSARIF(t *testing.T, text string) (log sarifLog) {
-	t.Helper()
-	if err := json.Unmarshal([]byte(text), &log); err != nil {
-		t.Fatal(err)
-	}
-	return log
 }
 
 // What could not be judged is no success.

@@ -34,11 +34,9 @@ const (
 	FormatBench    Format = "bench"    // Go benchmark text for benchstat, one line per sample
 )
 
-// Formats of [WriteFindings] alone, for CI systems.
-const (
-	FormatJUnit Format = "junit" // XML with a test case per finding
-	FormatSARIF Format = "sarif" // JSON with a result per failure, for code scanning
-)
+// FormatJUnit is a format of [WriteFindings] alone: XML with a test case per finding, for CI
+// systems.
+const FormatJUnit Format = "junit"
 
 // Formats lists the formats in the order of their documentation.
 func Formats() []Format {
