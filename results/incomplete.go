@@ -8,8 +8,7 @@ import (
 	"strings"
 )
 
-// runsRead collects facts about the runs that are read. They show which runs ended early or began
-// at an odd time.
+// runsRead collects facts about the runs that are read. They show which runs ended early.
 type runsRead struct {
 	environments []Environment
 	cells        map[string]int // number of cells by run
@@ -43,7 +42,7 @@ func (r *runsRead) endedEarly() []Problem {
 			Runs: []string{e.Run},
 			What: fmt.Sprintf(
 				"run %s of %s ended early: it has %d of the %d cells that others have",
-				ShortID(e.Run), cmp.Or(e.Hostname, namelessHost), r.cells[e.Run], all),
+				ShortID(e.Run), cmp.Or(e.Hostname, "a machine without a name"), r.cells[e.Run], all),
 			Incomplete: true,
 		})
 	}
