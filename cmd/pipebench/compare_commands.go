@@ -271,8 +271,6 @@ func (f *compareFlags) compareGoTests(cmd *cobra.Command, old, new []string) err
 	if f.same != "" {
 		old = append(old, "-test.benchtime=1x")
 		new = old
-	} else if err := f.checkUnits(cmd.Context(), old, new); err != nil {
-		return err
 	}
 	tests := &turns.GoTests{Old: old, New: new}
 	return f.contend(cmd, func(ctx context.Context, p turns.Plan) (*stat.Comparison, error) {
@@ -284,37 +282,11 @@ func (f *compareFlags) compareGoTests(cmd *cobra.Command, old, new []string) err
 		if c != nil && slices.ContainsFunc(c.Changes, isOther) {
 			f.pace.better += " or a narrower -test.bench"
 		}
-		return c, benchmarkError(cmd, err)
+		if errors.Is(err, turns.ErrNoBenchmark) {
+			return c, usageError(err)
+		}
+		return c, err
 	})
-}
-
-// checkUnits returns an error if --metric names a unit that no benchmark has. One iteration of each
-// benchmark shows which units there are.
-func (f *compareFlags) checkUnits(ctx context.Context, old, new []string) error {
-	plan := f.plan(turns.DefaultMaxTime)
-	if plan.Options.Missing([]string{"ns/op"}) == "" { // every benchmark has this one
-		return nil
-	}
-	plan.Pairs = 1
-	once := []string{"-test.benchtime=1x"}
-	tests := &turns.GoTests{Old: slices.Concat(old, once), New: slices.Concat(new, once)}
-	c, err := turns.Run(ctx, tests, plan)
-	if err != nil {
-		return nil // the comparison meets the same error
-	}
-	return f.checkMetrics(c.Names)
-}
-
-// benchmarkError marks an error of Go test binaries as a mistake of the user, if it is one.
-func benchmarkError(cmd *cobra.Command, err error) error {
-	if errors.Is(err, turns.ErrNoBenchmark) {
-		return usageError(err)
-	}
-	_, flag, isUnknown := strings.Cut(fmt.Sprint(err), "flag provided but not defined: -")
-	if isUnknown && cmd.Flags().Lookup(flag) != nil {
-		return usageError(fmt.Errorf("--%s belongs before --", flag))
-	}
-	return err
 }
 
 // comparePrograms compares the time, calls and bytes of two programs, or with --drive the time per
