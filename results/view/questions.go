@@ -120,7 +120,7 @@ func (q question) outcome(f results.Finding) columnAnswer {
 	open := 0
 	switch {
 	case f.Class != "": // the experiment came to no result
-		text = strings.Replace(f.Class, "hangs", "no result", 1) // older files say "hangs"
+		text = strings.Replace(f.Class, "hangs", "no result", 1) // kept records say "hangs"
 		dependsOnChance = true                                   // as on the load
 	case strings.HasPrefix(step, "interleave/") && f.Value == false:
 		text = notSeen

@@ -105,14 +105,6 @@ func All() []Failure {
 	}
 }
 
-// replacements has the commands that show failures which this package no longer shows.
-var replacements = map[string]string{
-	"full-pipe":        "pipebench run --preset waiting",
-	"head-of-line":     "pipebench tune",
-	"both-write-first": "pipebench probe --step deadlock",
-	"growth":           "pipebench run --preset readers",
-}
-
 // Find returns the failure with that name. If there is none, the error lists the known names.
 func Find(name string) (Failure, error) {
 	var known []string
@@ -121,9 +113,6 @@ func Find(name string) (Failure, error) {
 			return f, nil
 		}
 		known = append(known, f.Name)
-	}
-	if instead := replacements[name]; instead != "" {
-		return Failure{}, fmt.Errorf("failure %q is measured by: %s", name, instead)
 	}
 	return Failure{}, fmt.Errorf("failure %q is not known; known are %s",
 		name, strings.Join(known, ", "))
