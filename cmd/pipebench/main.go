@@ -32,7 +32,7 @@ import (
 
 func main() {
 	work()
-	if err := errors.Join(enoughDescriptors(), enoughMemory()); err != nil {
+	if err := enoughDescriptors(); err != nil {
 		writeNotice(os.Stderr, "pipebench: "+err.Error())
 		os.Exit(exitFailed)
 	}
