@@ -208,13 +208,9 @@ func lineAfterTorn(text []byte) ([]byte, Line) {
 // add calls f.take with a line, unless the same line was read before.
 func (f *fileReader) add(number int, line Line, text []byte) {
 	e, isEnvironment := line.(Environment)
-	switch {
-	case isEnvironment && e.Schema > Schema:
+	if isEnvironment && e.Schema > Schema {
 		f.problems.Add(number, fmt.Sprintf("schema %d is newer than this program's %d: "+
 			"what it added is not shown", e.Schema, Schema))
-	case isEnvironment && e.Schema < 1:
-		f.problems.Add(number, fmt.Sprintf("schema %d: no version of pipebench wrote that; "+
-			"read as schema %d", e.Schema, Schema))
 	}
 	id := f.identify(line, text)
 	if first, again := f.seen[id]; again {

@@ -203,12 +203,6 @@ func (f *assertFlags) registerAsserts(cmd *cobra.Command, usage string) {
 func (f *assertFlags) addAssert(text string) error {
 	condition, err := assert.Parse(text)
 	f.asserts = append(f.asserts, condition)
-	known := assert.Metrics()
-	name := condition.Metric
-	isUnknown := err != nil && name != "" && !slices.Contains(known, name)
-	if isUnknown && len(near(name, known)) > 0 {
-		return unknownName("metric", name, known)
-	}
 	return err
 }
 
