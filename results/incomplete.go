@@ -42,21 +42,22 @@ func (r *runsRead) endedEarly() []Problem {
 			Runs: []string{e.Run},
 			What: fmt.Sprintf(
 				"run %s of %s ended early: it has %d of the %d cells that others have",
-				ShortID(e.Run), cmp.Or(e.Hostname, "a machine without a name"), r.cells[e.Run], all),
+				ShortID(e.Run), cmp.Or(e.Hostname, "a nameless machine"), r.cells[e.Run], all),
 			Incomplete: true,
 		})
 	}
 	return short
 }
 
-// outFlag matches where a command writes its records, which may differ between machines.
-var outFlag = regexp.MustCompile(` (-o ?|--out[ =])('[^']*'|\S+)`)
+// ownFlag matches what may differ between machines that measure the same: where a command writes
+// its records, and its labels.
+var ownFlag = regexp.MustCompile(` (-o ?|--(out|label)[ =])('[^']*'|\S+)`)
 
 // A plan holds what decides how many cells a run measures.
 type plan struct{ command, version, os, topology string }
 
 func planOf(e Environment) plan {
-	command := outFlag.ReplaceAllString(e.Command, "")
+	command := ownFlag.ReplaceAllString(e.Command, "")
 	return plan{command: command, version: e.Version, os: e.OS, topology: e.Topology}
 }
 

@@ -131,7 +131,8 @@ func TestARunIsShortBesideItsLikeAlone(t *testing.T) {
 	}
 	plain := strings.Replace(long+short, " --framing ndjson --out -", "", 2)
 	elsewhere := strings.Replace(long+short, "--out -", "-o out/a", 1)
-	for _, text := range []string{plain, elsewhere} {
+	labelled := strings.Replace(long+short, "--out -", "--out - --label node=a", 1)
+	for _, text := range []string{plain, elsewhere, labelled} {
 		if set := readText(t, text); !set.Incomplete() {
 			t.Errorf("a short run is not named: %.400s", text)
 		}

@@ -64,24 +64,6 @@ func (f *sharedFlags) allLabels() map[string]string {
 	return labels
 }
 
-// withoutLabels returns args without --label and its values, because records have a field of their
-// own for labels.
-func withoutLabels(args []string) []string {
-	var kept []string
-	for i := 0; i < len(args); i++ {
-		switch {
-		case args[i] == "--":
-			return append(kept, args[i:]...)
-		case args[i] == "--label":
-			i++ // its value, too
-		case strings.HasPrefix(args[i], "--label="):
-		default:
-			kept = append(kept, args[i])
-		}
-	}
-	return kept
-}
-
 // differences names what differs between the first runs of the two sides: labels, machines and
 // programs.
 func differences(oldSide, newSide *results.Set) []string {

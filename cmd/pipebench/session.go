@@ -131,7 +131,7 @@ const noSeed = 0 // the seed of a run that generates no messages
 // describeRun returns the first record of a run: the machine, and the command that was typed.
 func describeRun(run string, seed int64) results.Environment {
 	env := machine.Describe(run, seed)
-	env.Command = commandLine(withoutLabels(os.Args))
+	env.Command = commandLine(os.Args)
 	return env
 }
 
