@@ -39,7 +39,7 @@ func (r *runsRead) endedEarly() []Problem {
 			continue
 		}
 		short = append(short, Problem{
-			Runs: []string{e.Run},
+			Run: e.Run,
 			What: fmt.Sprintf(
 				"run %s of %s ended early: it has %d of the %d cells that others have",
 				ShortID(e.Run), cmp.Or(e.Hostname, "a nameless machine"), r.cells[e.Run], all),

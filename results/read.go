@@ -280,11 +280,11 @@ func decodeAs[L Line](text []byte) (Line, error) {
 // A Problem is what a person should know about results that were read: a line was skipped, or a run
 // looks odd. Reading goes on all the same.
 type Problem struct {
-	File string   `json:"file"` // "" if runs have the problem
-	Line int      `json:"line"` // first line with the problem, from 1; 0: the whole file
-	What string   `json:"what"`
-	More int      `json:"more,omitempty"` // number of further lines, or runs, with the problem
-	Runs []string `json:"-"`              // runs that have the problem; nil if a file has it
+	File string `json:"file"` // "" if a run has the problem
+	Line int    `json:"line"` // first line with the problem, from 1; 0: the whole file
+	What string `json:"what"`
+	More int    `json:"more,omitempty"` // number of further lines with the problem
+	Run  string `json:"-"`              // the run that has the problem; "" if a file has it
 
 	// Incomplete is set if measurements are missing because a file or a run ended early.
 	Incomplete bool `json:"incomplete,omitempty"`
@@ -293,10 +293,8 @@ type Problem struct {
 // String returns "file:line: what", ready for a terminal.
 func (p Problem) String() string {
 	switch {
-	case p.File == "" && p.More == 0:
-		return p.What
 	case p.File == "":
-		return fmt.Sprintf("%s (and %d more such runs)", p.What, p.More)
+		return p.What
 	case p.Line == 0:
 		return p.File + ": " + p.What
 	case p.More == 0:

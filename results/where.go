@@ -106,10 +106,7 @@ func (c condition) fits(value string) bool {
 // Relevant returns problems without those of runs that did not meet the conditions.
 func (f *Filter) Relevant(problems []Problem) []Problem {
 	return slices.DeleteFunc(slices.Clone(problems), func(p Problem) bool {
-		anyPassed := slices.ContainsFunc(p.Runs, func(run string) bool {
-			return len(f.conditions) == 0 || f.fits[run]
-		})
-		return len(p.Runs) > 0 && !anyPassed
+		return p.Run != "" && len(f.conditions) > 0 && !f.fits[p.Run]
 	})
 }
 
