@@ -8,8 +8,6 @@ import (
 
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
-
-	"github.com/pipebench/pipebench/framers"
 )
 
 // A runner does the work of a command. The type that implements runner has a field for each flag of
@@ -61,13 +59,8 @@ func exactly(n int, says string) cobra.PositionalArgs {
 		case 0:
 			return usageError(fmt.Errorf("%s; see %s --help", says, cmd.CommandPath()))
 		}
-		hint := "see " + cmd.CommandPath() + " --help"
-		_, err := framers.Parse(args[0])
-		if err == nil && cmd.Flags().Lookup("framing") != nil {
-			hint = "did you mean --framing " + args[0] + "?"
-		}
 		got := strings.Trim(fmt.Sprintf("%q", args), "[]") // "a" "b"
-		return usageError(fmt.Errorf("%s, got %s; %s", says, got, hint))
+		return usageError(fmt.Errorf("%s, got %s; see %s --help", says, got, cmd.CommandPath()))
 	}
 }
 

@@ -29,7 +29,7 @@ func TestAMistypedWordLeadsToTheRightOne(t *testing.T) {
 		{"run --framing raw,ndjsn", "known are raw[:N], ndjson,", ""},
 		{"run --framing chunked:0", "\"chunked:0\"", "known are"},
 		{"run --framing lsp", "; LSP speaks content-length, MCP ndjson", ""},
-		{"run ndjson", `run takes no arguments, got "ndjson"; did you mean --framing ndjson?`, ""},
+		{"run ndjson", `run takes no arguments, got "ndjson"; see pipebench run --help`, ""},
 		{"run it", "see pipebench run --help", "did you mean"},
 		{"run --placement one", "known are same (one CPU), ", ""},
 		{"run --preset qqq", "preset \"qqq\" is unknown; known are", ""},
