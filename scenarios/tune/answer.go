@@ -373,7 +373,8 @@ func (d Decision) makeTables(detail bool) []view.Table {
 		times = append(times, tableColumn{title, waitMetric, "free", bench.PatternMixed, r})
 	}
 	size := results.FormatSize(int64(d.shared.Size))
-	trips := "Round trip of " + size + " (" + d.tripName() + "), and wait of small messages behind it"
+	trips := fmt.Sprintf("Round trip of %s (%s), and wait of small messages behind it",
+		size, d.tripName())
 	return []view.Table{
 		d.makeTable("Goodput of messages of "+size, goodput, detail),
 		d.makeTable(trips, times, detail),
