@@ -32,6 +32,7 @@ const runSpread = 0.005
 type logEstimate struct {
 	mean, err float64   // err is the standard error of mean
 	n         int       // number of values or pairs
+	freedom   float64   // degrees of freedom of err
 	pairs     []float64 // if set, logarithms of the ratios of pairs; mean and err are then not used
 
 	disturbed float64 // share of samples during which other programs took a CPU
@@ -47,13 +48,16 @@ func (e logEstimate) interval(alpha float64) (lo, hi float64) {
 		}
 		return lo, hi
 	}
-	half := studentQuantile(float64(e.n-1), 1-alpha/2) * e.err
+	half := studentQuantile(e.freedom, 1-alpha/2) * e.err
 	return e.mean - half, e.mean + half
 }
 
 // minus estimates the difference of two logarithms, which is the logarithm of a ratio.
+// The degrees of freedom are those of Welch and Satterthwaite.
 func (e logEstimate) minus(o logEstimate) logEstimate {
-	return logEstimate{mean: e.mean - o.mean, err: math.Hypot(e.err, o.err), n: e.n + o.n - 1}
+	err := math.Hypot(e.err, o.err)
+	freedom := math.Pow(err, 4) / (math.Pow(e.err, 4)/e.freedom + math.Pow(o.err, 4)/o.freedom)
+	return logEstimate{mean: e.mean - o.mean, err: err, n: e.n + o.n, freedom: freedom}
 }
 
 // normalMedian is √(π/2): how much more the median of normal values scatters than their mean.
@@ -67,7 +71,12 @@ func medianOfLogs(logs []float64) logEstimate {
 	}
 	centre := medianOf(logs)
 	err := normalMedian * deviation(logs, centre) / math.Sqrt(float64(len(logs)))
-	return logEstimate{mean: centre, err: math.Hypot(err, runSpread), n: len(logs)}
+	return logEstimate{
+		mean:    centre,
+		err:     math.Hypot(err, runSpread),
+		n:       len(logs),
+		freedom: float64(len(logs) - 1),
+	}
 }
 
 // medianOfLines does what medianOfLogs does for lines of benchmark text, whose times may jump
@@ -78,7 +87,7 @@ func medianOfLines(logs []float64) logEstimate {
 	// levels.
 	i := Median(logs).Interval
 	half := max(i.Hi-e.mean, e.mean-i.Lo)
-	e.err = max(e.err, half/studentQuantile(float64(e.n-1), (1+i.Confidence)/2))
+	e.err = max(e.err, half/studentQuantile(e.freedom, (1+i.Confidence)/2))
 	return e
 }
 
@@ -103,6 +112,9 @@ func ratioToRaw(m Metric, own, raw []results.Record) logEstimate {
 		}
 		err := stats.StdDev(medians) / math.Sqrt(float64(len(medians)))
 		e.err = max(e.err, math.Hypot(err, runSpread))
+		if kruskalWallis(forks) < alikeLevel {
+			e.freedom = float64(len(forks) - 1)
+		}
 	}
 	return e
 }
@@ -310,7 +322,7 @@ func (k *cellComparer) compareFramings() {
 // same error to all its measurements. The mean does not reduce that error.
 func meanOf(changes []Change) logEstimate {
 	common := math.Sqrt2 * runSpread
-	var weights, sum float64
+	var weights, sum, freedom float64
 	n := 0
 	for _, change := range changes {
 		ratio := change.logRatio
@@ -319,8 +331,10 @@ func meanOf(changes []Change) logEstimate {
 		weights += weight
 		sum += weight * ratio.mean
 		n += ratio.n
+		freedom += ratio.freedom
 	}
-	return logEstimate{mean: sum / weights, err: math.Hypot(1/math.Sqrt(weights), common), n: n}
+	err := math.Hypot(1/math.Sqrt(weights), common)
+	return logEstimate{mean: sum / weights, err: err, n: n, freedom: freedom}
 }
 
 // IsWhole reports whether the change is about a framing as a whole, not about one measurement.

@@ -307,3 +307,42 @@ func TestAFramingAsAWholeIsOfOnePattern(t *testing.T) {
 		t.Errorf("%d changes, want those of 4 sizes and of round trips as a whole", got)
 	}
 }
+
+// Two equal programs are hardly ever told apart, even if each start of the processes has a speed of
+// its own: few starts say little, however many samples each has.
+func TestStartsThatVaryAreNoDifference(t *testing.T) {
+	const trials, luck, scatter = 500, 0.10, 0.02
+	rng := rand.New(rand.NewPCG(31, 32))
+	run := func(forks int) Dataset {
+		var records []results.Record
+		for _, framing := range []string{"raw", "ndjson"} {
+			speeds := make([]float64, forks)
+			for f := range speeds {
+				speeds[f] = luck / math.Sqrt2 * rng.NormFloat64() // the ratio to raw varies by luck
+			}
+			cell := resultstest.Cell(framing, 4096)
+			records = append(records, sliced(cell, forks, 6, func(f, _ int) float64 {
+				return 5000 * math.Exp(speeds[f]+scatter*rng.NormFloat64())
+			}))
+		}
+		return side("run", records...)
+	}
+	for _, metric := range []string{"goodput", "time"} {
+		verdicts, outside := 0, 0
+		for trial := range trials {
+			forks := 3 + trial%3
+			c := Compare(run(forks), run(forks), CompareOptions{Metrics: []string{metric}})
+			change := find(t, c, metric)
+			if change.Established() {
+				verdicts++
+			}
+			if change.Interval.Lo > 1 || change.Interval.Hi < 1 {
+				outside++
+			}
+		}
+		if most := trials / 20; verdicts > most || outside > most {
+			t.Errorf("%s: %d of %d runs got a verdict, and %d intervals are without 1",
+				metric, verdicts, trials, outside)
+		}
+	}
+}
