@@ -90,8 +90,7 @@ func leverTable(levers []stat.Row) Table {
 		return Table{}
 	}
 	first := levers[0].Cell
-	rows := ofMessage(levers, first)
-	slices.SortStableFunc(rows, func(a, b stat.Row) int {
+	rows := slices.SortedStableFunc(slices.Values(levers), func(a, b stat.Row) int {
 		return cmp.Or(cmp.Compare(a.Cell.Capacity, b.Cell.Capacity),
 			cmp.Compare(bytesPerWrite(b.Cell), bytesPerWrite(a.Cell)))
 	})

@@ -106,8 +106,9 @@ func splitRun(rows []stat.Row) runRows {
 	if len(s.levers) == 0 {
 		return s
 	}
-	// the measurement of the large message through the usual pipe belongs to levers, too
-	s.levers = append(s.levers, ofMessage(s.bare, s.levers[0].Cell)...)
+	// of one message alone, also through the usual pipe
+	large := s.levers[0].Cell
+	s.levers = append(ofMessage(s.levers, large), ofMessage(s.bare, large)...)
 	return s
 }
 

@@ -2,6 +2,7 @@ package view
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -512,6 +513,51 @@ func TestTheClearOneOfTwoNearSizesIsTold(t *testing.T) {
 	got := strings.Join(Summarise(set).Meaning, " ")
 	if !strings.Contains(got, "on one CPU (messages of 65,000 B): ndjson 80 %") {
 		t.Error(got)
+	}
+}
+
+// A run of one size, and one with a larger pipe, change nothing in what a usual run beside them
+// says: its sizes are told, and its large message.
+func TestARunOfOneSizeHidesNoUsualRun(t *testing.T) {
+	flat, slow := resultstest.Around(10000, 0.01), resultstest.Around(12500, 0.01)
+	add := func(set *results.Set, run string, size, capacity int, ndjson []float64) {
+		framings := map[string][]float64{"ndjson": ndjson}
+		for _, r := range resultstest.Beside("same", flat, framings).Records {
+			r.Run = run
+			r.Cell.Size = size
+			r.Cell.Capacity = capacity
+			set.Add(r)
+		}
+	}
+	usual := &results.Set{}
+	usual.Add(resultstest.Environment())
+	for _, size := range []int{4000, 65_000, 1_000_000} {
+		add(usual, "run-1", size, 0, slow)
+	}
+	add(usual, "run-1", 1_000_000, 1<<20, flat)
+	pieces := usual.Records[len(usual.Records)-1]
+	pieces.Cell.Capacity = 0
+	pieces.Cell.WriteSize = 65_536
+	usual.Add(pieces)
+	work := slices.Clone(usual.Records[2:4])
+	for _, r := range work {
+		r.Cell.Source, r.Cell.Work, r.Cell.Touch = "fresh", 1, true
+		usual.Add(r)
+	}
+	want := Summarise(usual).Meaning
+	if got := strings.Join(want, " "); !strings.Contains(got, "65,000 B") ||
+		!strings.Contains(got, "For messages of 1,000,000 B, a pipe of 1 MiB") {
+		t.Fatal(got)
+	}
+	one := &results.Set{}
+	e := resultstest.Environment()
+	e.Run = "run-2"
+	one.Add(e)
+	add(one, "run-2", 65_536, 0, resultstest.Around(14000, 0.01))
+	add(one, "run-2", 100_000, 1<<19, flat)
+	got := Summarise(results.Merge(usual, one)).Meaning
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("with a run of one size (-want +got):\n%s", diff)
 	}
 }
 

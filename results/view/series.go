@@ -59,9 +59,23 @@ func seriesIn(rows []stat.Row, pattern string) []series {
 const usualSize = 65_536
 
 // sizeForSentences returns the message size nearest to usualSize. It prefers rows that are compared
-// with raw bytes. Of several near sizes, as 65,000 and 65,536 of two runs, it prefers little noise.
+// with raw bytes. Of several near sizes, as 65,000 and 65,536 of two runs, it prefers little noise,
+// and then the size of the runs with more rows.
 func sizeForSentences(rows []stat.Row) int {
 	best := rows[0]
+	measured := make(map[string]int) // how many of the rows each run has
+	for _, r := range rows {
+		for _, run := range r.Runs {
+			measured[run]++
+		}
+	}
+	ofItsRuns := func(r stat.Row) int {
+		n := 0
+		for _, run := range r.Runs {
+			n += measured[run]
+		}
+		return n
+	}
 	isNear := func(r stat.Row) bool { return sizeDistance(r.Cell.Size) < math.Ln2 }
 	isClear := func(r stat.Row) bool { return isCompared(r) && !isBlurred(r) }
 	for _, r := range rows {
@@ -71,6 +85,8 @@ func sizeForSentences(rows []stat.Row) int {
 			better = isCompared(r)
 		case isNear(r) && isNear(best) && isClear(r) != isClear(best):
 			better = isClear(r)
+		case isNear(r) && isNear(best) && ofItsRuns(r) != ofItsRuns(best):
+			better = ofItsRuns(r) > ofItsRuns(best)
 		}
 		if better {
 			best = r
