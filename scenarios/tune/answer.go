@@ -295,7 +295,8 @@ func (d Decision) waitText(c Choice) string {
 		}
 		rate := r.rate()
 		gain, _ := d.ratio(waitMetric, c, "free", bench.PatternMixed, r)
-		if isBlurred(gain) && !gain.Above(1) {
+		isRough := view.IsRough(waitOf(before)) || view.IsRough(waitOf(after)) // as in the picture
+		if isBlurred(gain) && !gain.Above(1) && isRough {
 			hidden = append(hidden, rate)
 			continue
 		}
@@ -311,6 +312,8 @@ func (d Decision) waitText(c Choice) string {
 	}
 	return text
 }
+
+func waitOf(r results.Record) stat.Estimate { return stat.EstimateOf(waitMetric, r.Samples) }
 
 // pipeWarning says how long small messages wait for a slow reader in each pipe, if they wait longer
 // in a larger one: they wait for all the bytes in it.

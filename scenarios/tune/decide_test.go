@@ -524,6 +524,36 @@ func TestNoiseOfAPartIsSaid(t *testing.T) {
 	}
 }
 
+// The answer gives figures for a wait whose figures the picture shows as clear, though one sample
+// of a few widens the interval of the ratio.
+func TestAWaitThatThePictureShowsIsTold(t *testing.T) {
+	records := usual.records(6, 1)
+	for _, r := range records {
+		for i := range r.Samples {
+			s := &r.Samples[i]
+			s.Fork = 1 + i/2
+			due, waits := s.Latency["due"]
+			if !waits {
+				continue
+			}
+			times := slices.Repeat([]int64{*due.P50NS}, 48)
+			if i == 0 && results.ChunkSize(r.Cell.Framing) > 0 {
+				times = slices.Repeat([]int64{100 * *due.P50NS}, 24)
+			}
+			latency, err := results.NewLatency(times)
+			if err != nil {
+				t.Fatal(err)
+			}
+			s.Latency["due"] = latency
+		}
+	}
+	text := strings.Join(Decide(records, Balanced).Answer(nil).Sentences, "\n")
+	const want = "frames of 60 KiB shorten that wait from "
+	if !strings.Contains(text, want) || strings.Contains(text, "too noisy to tell behind") {
+		t.Errorf("no %q in\n%s", want, text)
+	}
+}
+
 // scatter makes the samples of a record reach from a tenth to ten times of what other cells have.
 func scatter(r results.Record) {
 	for i := range r.Samples {
