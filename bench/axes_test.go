@@ -22,7 +22,7 @@ func samplesOf(t *testing.T, cells ...results.Cell) map[results.Cell][]results.S
 	samples := map[results.Cell][]results.Sample{}
 	for _, r := range collect(t, small(cells...)) {
 		if len(r.Samples) == 0 {
-			t.Fatalf("%s: no samples: %s", Label(r.Cell), r.Unsupported)
+			t.Fatalf("%s: no samples: %s", results.CellName(r.Cell), r.Unsupported)
 		}
 		samples[r.Cell] = r.Samples
 	}
@@ -47,7 +47,7 @@ func TestNoWriteIsLargerThanTheWriteSize(t *testing.T) {
 			least := (s.WireBytes + writeSize - 1) / writeSize
 			if s.Writer.Calls < least {
 				t.Errorf("%s: %d calls for %d bytes, want at least %d",
-					Label(c), s.Writer.Calls, s.WireBytes, least)
+					results.CellName(c), s.Writer.Calls, s.WireBytes, least)
 			}
 		}
 	}
@@ -89,7 +89,7 @@ func TestMessagesBeginWhereACellSays(t *testing.T) {
 	for c, samples := range samplesOf(t, cells...) {
 		for _, s := range samples {
 			if s.PayloadOffset != want[c.PayloadOffset] {
-				t.Errorf("%s: messages began at %d", Label(c), s.PayloadOffset)
+				t.Errorf("%s: messages began at %d", results.CellName(c), s.PayloadOffset)
 			}
 		}
 	}
@@ -113,12 +113,14 @@ func TestReadersThatDoSomethingWithTheBytes(t *testing.T) {
 			least := time.Duration(c.Work * float64(s.PayloadBytes))
 			if took := time.Duration(s.ElapsedNS); took < least {
 				t.Errorf(
-					"%s: %d bytes took %s, and the work alone %s", Label(c), s.PayloadBytes, took,
+					"%s: %d bytes took %s, and the work alone %s",
+					results.CellName(c), s.PayloadBytes, took,
 					least,
 				)
 			}
 			if c.Work > 0 && s.Reader.CPUNS != nil && *s.Reader.CPUNS < least.Nanoseconds()*9/10 {
-				t.Errorf("%s: the reader used %d ns of CPU of %s", Label(c), *s.Reader.CPUNS, least)
+				t.Errorf("%s: the reader used %d ns of CPU of %s", results.CellName(c),
+					*s.Reader.CPUNS, least)
 			}
 		}
 	}

@@ -204,13 +204,3 @@ func validateMemory(c results.Cell) error {
 	}
 	return nil
 }
-
-// Label describes a measurement briefly, for a line of progress or an error. It leaves out most
-// fields of c that have their usual value.
-func Label(c results.Cell) string {
-	usual := results.UsualCell(c.Framing, c.Pattern, c.Placement, c.Size)
-	if c.Messages != "" {
-		usual.Payload = c.Payload
-	}
-	return results.CellLabel(c, results.DifferingFields([]results.Cell{usual, c}, "messages"))
-}

@@ -32,24 +32,27 @@ func TestAWriterIsToldThatItsReaderLeft(t *testing.T) {
 	for _, r := range kept {
 		if r.Unsupported != "" { // as Windows' anonymous pipes have no poller
 			if err := refused(r.Cell); err != nil {
-				t.Errorf("%s: %v", Label(r.Cell), err)
+				t.Errorf("%s: %v", results.CellName(r.Cell), err)
 			}
 			continue
 		}
 		n := len(r.Samples)
 		if n < p.Samples || n > p.Samples && !hasLeftOut(kept) || r.Verified == nil {
-			t.Errorf("%s: %d samples, verified %v", Label(r.Cell), len(r.Samples), r.Verified)
+			t.Errorf("%s: %d samples, verified %v", results.CellName(r.Cell), len(r.Samples),
+				r.Verified)
 		}
 		for _, s := range r.Samples {
 			if *s.Reader.Short != 0 {
-				t.Errorf("%s: a reader made %d short writes", Label(r.Cell), *s.Reader.Short)
+				t.Errorf("%s: a reader made %d short writes", results.CellName(r.Cell),
+					*s.Reader.Short)
 			}
 			if r.Cell.ClosesAfter == 0 {
 				pause, sleeps := sleepOf(r.Cell)
 				if sleeps &&
 					s.PayloadBytes < int64(s.Capacity) { // who reads fast enough refuses nothing
 					t.Errorf(
-						"%s: a writer that sleeps for %s did not fill the pipe: %+v", Label(r.Cell),
+						"%s: a writer that sleeps for %s did not fill the pipe: %+v",
+						results.CellName(r.Cell),
 						pause, s,
 					)
 				}
@@ -59,15 +62,15 @@ func TestAWriterIsToldThatItsReaderLeft(t *testing.T) {
 			if left == nil || s.Messages != int64(r.Cell.ClosesAfter) ||
 				s.WireBytes != s.Messages*wire || wire < int64(r.Cell.Size) ||
 				wire > int64(r.Cell.Size)+200 {
-				t.Fatalf("%s: %+v, left %+v", Label(r.Cell), s, left)
+				t.Fatalf("%s: %+v, left %+v", results.CellName(r.Cell), s, left)
 			}
 			if left.LostBytes <= 0 || left.ToldNS <= 0 || left.Error != "EPIPE" &&
 				!(r.Cell.Pipe == "socketpair" && left.Error == "ECONNRESET") {
-				t.Errorf("%s: %+v", Label(r.Cell), *left)
+				t.Errorf("%s: %+v", results.CellName(r.Cell), *left)
 			}
 			hasSignal := runtime.GOOS != "windows"
 			if hasSignal != (left.Signals != nil) || hasSignal && *left.Signals > 1 {
-				t.Errorf("%s: signals %v", Label(r.Cell), left.Signals)
+				t.Errorf("%s: signals %v", results.CellName(r.Cell), left.Signals)
 			}
 		}
 	}

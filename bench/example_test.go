@@ -51,7 +51,7 @@ func ExampleRun() {
 func ExamplePlan_Validate() {
 	cell := results.Cell{Framing: "ndjson", Size: 4000, Pattern: "stream", Placement: "same"}
 	plan := bench.Plan{Cells: []results.Cell{cell, cell}}
-	fmt.Println(bench.Label(cell), plan.Validate() != nil)
+	fmt.Println(results.CellName(cell), plan.Validate() != nil)
 	// Output:
 	// ndjson 4,000 B stream on one CPU true
 }

@@ -51,12 +51,13 @@ func TestEachRoundTakesASliceOfEveryComparedCell(t *testing.T) {
 			got = append(got, fmt.Sprintf("%d.%d", s.Fork, s.Round))
 		}
 		if text := strings.Join(got, " "); text != want {
-			t.Errorf("%s: %s, want %s", Label(r.Cell), text, want)
+			t.Errorf("%s: %s, want %s", results.CellName(r.Cell), text, want)
 		}
 		// A slice that others disturbed says nothing of how much the next can hold.
 		byMessages := func(a, b results.Sample) int { return int(a.Messages - b.Messages) }
 		if !slices.IsSortedFunc(r.Samples, byMessages) {
-			t.Errorf("%s: a slice holds less than the one before: %v", Label(r.Cell), r.Samples)
+			t.Errorf("%s: a slice holds less than the one before: %v", results.CellName(r.Cell),
+				r.Samples)
 		}
 	}
 	var rounds [][]string // of the three cells of 512 bytes
@@ -107,7 +108,8 @@ func TestARunInterruptedInASliceKeepsTheOthers(t *testing.T) {
 	for _, r := range kept {
 		if r.Stopped != "interrupted" || r.Failed != "" || r.Cell == slow && len(r.Samples) < 2 {
 			t.Errorf(
-				"%s: %d samples, stopped %q, failed %q", Label(r.Cell), len(r.Samples), r.Stopped,
+				"%s: %d samples, stopped %q, failed %q",
+				results.CellName(r.Cell), len(r.Samples), r.Stopped,
 				r.Failed,
 			)
 		}

@@ -34,24 +34,25 @@ func TestSmallMessagesGoBetweenLargeOnes(t *testing.T) {
 	const due = 20 // in a sample
 	for _, r := range collect(t, p) {
 		if len(r.Samples) < p.Samples {
-			t.Errorf("%s: %d samples", Label(r.Cell), len(r.Samples))
+			t.Errorf("%s: %d samples", results.CellName(r.Cell), len(r.Samples))
 		}
 		for _, s := range r.Samples {
 			load, latency := s.Load, s.Latency["due"]
 			if load == nil || load.Due != due || load.Sent != due || latency.Count != due {
-				t.Fatalf("%s: load %+v, latency %+v", Label(r.Cell), load, latency)
+				t.Fatalf("%s: load %+v, latency %+v", results.CellName(r.Cell), load, latency)
 			}
 			large := s.Messages - due
 			want := large*int64(r.Cell.Size) + due*SmallSize
 			if large < 1 || s.PayloadBytes != want {
-				t.Errorf("%s: %d bytes in %d large messages", Label(r.Cell), s.PayloadBytes, large)
+				t.Errorf("%s: %d bytes in %d large messages", results.CellName(r.Cell),
+					s.PayloadBytes, large)
 			}
 			if s.ElapsedNS < (due-1)*int64(time.Second)/2000 {
-				t.Errorf("%s: took %d ns", Label(r.Cell), s.ElapsedNS)
+				t.Errorf("%s: took %d ns", results.CellName(r.Cell), s.ElapsedNS)
 			}
 		}
 		if v := r.Verified; v == nil || v.Compared < minCompare || v.Sequence == 0 {
-			t.Errorf("%s: verified %+v", Label(r.Cell), v)
+			t.Errorf("%s: verified %+v", results.CellName(r.Cell), v)
 		}
 	}
 }

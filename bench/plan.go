@@ -107,14 +107,15 @@ func (p Plan) validateAndPlace() ([]placedCell, error) {
 	seen := map[results.Cell]bool{}
 	for _, c := range p.Cells {
 		if seen[c] {
-			return nil, fmt.Errorf("%s is asked for twice: name each value once", Label(c))
+			return nil, fmt.Errorf("%s is asked for twice: name each value once",
+				results.CellName(c))
 		}
 		seen[c] = true
 		if err := validateNames(c); err != nil {
 			return nil, err
 		}
 		if err := p.validate(c); err != nil {
-			return nil, fmt.Errorf("%s: %w", Label(c), err)
+			return nil, fmt.Errorf("%s: %w", results.CellName(c), err)
 		}
 	}
 	var placed []placedCell

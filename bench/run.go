@@ -290,7 +290,7 @@ func shuffled[T any](random *rand.Rand, list []T) []T {
 // failed returns err with the name of the measurement c in front, and notes this error in the
 // record of c.
 func (r *runner) failed(c *cellRun, err error) error {
-	err = fmt.Errorf("%s: %w", Label(c.record.Cell), err)
+	err = fmt.Errorf("%s: %w", results.CellName(c.record.Cell), err)
 	c.record.Failed = err.Error()
 	return err
 }
@@ -334,7 +334,7 @@ func (r *runner) finishCell(c *cellRun, why string) error {
 		c.record.Disturbed = disturbed
 	}
 	if err := r.keep(c.record); err != nil {
-		return fmt.Errorf("keep the record of %s: %w", Label(c.record.Cell), err)
+		return fmt.Errorf("keep the record of %s: %w", results.CellName(c.record.Cell), err)
 	}
 	r.observe(Progress{Cell: c.record.Cell, Step: Finished})
 	return nil

@@ -85,7 +85,7 @@ func every(t *testing.T) []results.Cell {
 func TestEveryCombinationDeliversEveryMessage(t *testing.T) {
 	cells := every(t)
 	for _, half := range [][]results.Cell{cells[:len(cells)/2], cells[len(cells)/2:]} {
-		t.Run(Label(half[0]), func(t *testing.T) {
+		t.Run(results.CellName(half[0]), func(t *testing.T) {
 			t.Parallel()
 			kept := collect(t, small(half...))
 			if len(kept) != len(half) {
@@ -624,7 +624,7 @@ func TestALabelSaysWhatIsNotAsUsual(t *testing.T) {
 			Pattern: "stream", Payload: "json",
 		}
 		c.change(&cell)
-		if got := Label(cell); got != c.want {
+		if got := results.CellName(cell); got != c.want {
 			t.Errorf("%s: got %q, want %q", c.name, got, c.want)
 		}
 	}

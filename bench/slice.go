@@ -159,7 +159,7 @@ func (r *runner) leaveOutLate(c *cellRun, err error) bool {
 	if !isSlow || !r.wouldEndLate(0) {
 		return false
 	}
-	r.addReason(fmt.Errorf("%s: a sample %w", Label(c.record.Cell), slow))
+	r.addReason(fmt.Errorf("%s: a sample %w", results.CellName(c.record.Cell), slow))
 	c.warnOnce(fmt.Sprintf("a sample %v, as the time was up: give it more (--max-time)", slow))
 	return true
 }

@@ -206,6 +206,15 @@ func CellLabel(c Cell, differ []string) string {
 	return strings.Join(words, " ")
 }
 
+// CellName describes a cell as [CellLabel] does, with the fields that have no usual value.
+func CellName(c Cell) string {
+	usual := UsualCell(c.Framing, c.Pattern, c.Placement, c.Size)
+	if c.Messages != "" {
+		usual.Payload = c.Payload
+	}
+	return CellLabel(c, DifferingFields([]Cell{usual, c}, "messages"))
+}
+
 // Values of a cell's fields that views and comparisons depend on.
 const (
 	FramingRaw       = "raw"       // the framing that adds nothing; others are compared with it

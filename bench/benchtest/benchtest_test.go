@@ -73,7 +73,7 @@ func TestCellsOfEveryPatternAreBenchmarks(t *testing.T) {
 		}
 		r := testing.Benchmark(func(b *testing.B) { run(b, c) })
 		if len(r.Extra) == 0 {
-			t.Errorf("%s: nothing was measured", bench.Label(c))
+			t.Errorf("%s: nothing was measured", results.CellName(c))
 		}
 	}
 }

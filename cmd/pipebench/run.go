@@ -312,11 +312,11 @@ func (s *session) runPlan(ctx context.Context, p bench.Plan) error {
 		}
 		cell.left -= steps
 		done += steps * cell.micros
-		s.progress.step(results.CellLabel(at.Cell, nil))
+		s.progress.step(results.CellName(at.Cell))
 		s.progress.units(earlierRuns+done, total*s.planned)
 	}
 	return bench.Run(ctx, p, func(r results.Record) error {
-		s.progress.finish(len(p.Cells)*s.planned, bench.Label(r.Cell)+": "+outcome(r))
+		s.progress.finish(len(p.Cells)*s.planned, results.CellName(r.Cell)+": "+outcome(r))
 		return s.Write(r)
 	})
 }

@@ -148,7 +148,7 @@ func doubtSentence(members []stat.Member) string {
 	var doubtful concern
 	for _, m := range members {
 		for _, cell := range m.Doubtful {
-			doubtful.add(m.Name, results.CellLabel(cell, nil), nil)
+			doubtful.add(m.Name, results.CellName(cell), nil)
 		}
 	}
 	var parts []string

@@ -61,8 +61,8 @@ func TestDoubtfulRawAndRefutedRulesAreNamed(t *testing.T) {
 	if rows["b"] != "" || rows["a"] != refuted {
 		t.Errorf("rows %q", rows)
 	}
-	const doubt = "Comparisons with these are in doubt: raw 65,000 B stream on one CPU (b): " +
-		stat.TwoClusters + "."
+	const doubt = "Comparisons with these are in doubt: raw 65,000 B stream on one CPU (b) and " +
+		"raw 65,000 B stream on one CPU pipe=fifo (b): " + stat.TwoClusters + "."
 	if lead := sections[0].Lead; lead[len(lead)-1] != doubt {
 		t.Errorf("lead %q", lead)
 	}

@@ -56,7 +56,7 @@ func detailedNotes(s *results.Set, rows []stat.Row) []string {
 // warningsOf returns why measurements failed, and the warnings about others.
 func warningsOf(rows []stat.Row) (failures, doubts []warning) {
 	for _, r := range rows {
-		about := results.CellLabel(r.Cell, nil)
+		about := results.CellName(r.Cell)
 		if r.Unsupported != "" {
 			failures = append(failures, warning{about, "unsupported: " + r.Unsupported})
 		}
@@ -111,9 +111,8 @@ func sampleNotes(rows []stat.Row) []string {
 func cpuNote(rows []stat.Row) string {
 	for _, r := range rows {
 		if r.ToRawByCPU != nil { // set only for a contradiction
-			return fmt.Sprintf("by CPU time, which others do not touch, %s at %s: %.2f of "+
-				"raw, not %.2f", results.FramingPhrase(r.Cell.Framing),
-				fieldText(r.Cell, "size"), r.ToRawByCPU.Median, r.ToRaw.Median)
+			return fmt.Sprintf("by CPU time, which others do not touch, %s: %.2f of raw, not %.2f",
+				results.CellName(r.Cell), r.ToRawByCPU.Median, r.ToRaw.Median)
 		}
 	}
 	return ""

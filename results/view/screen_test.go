@@ -107,7 +107,7 @@ func TestNoisyFiguresAreMarked(t *testing.T) {
 func TestWarningsAreFew(t *testing.T) {
 	s := sweepOf(manyFramings, []int{4 << 10, 64 << 10}, "same")
 	const clock = "clock: a reading takes 2 µs; choose a clock source that needs no system call"
-	const outliers = "outliers among the samples: 3 of 6; close other programs"
+	const outliers = "outliers among the samples: 3 of 6; close others"
 	for i := range s.Records {
 		s.Records[i].Warnings = []string{clock}
 	}
@@ -115,7 +115,7 @@ func TestWarningsAreFew(t *testing.T) {
 	s.Records[2].Failed = "the reader died"
 	text := strings.Join(screenOf(t, s, Options{Width: 100}), "\n")
 	for _, want := range []string{
-		"\n" + clock + "\n", "ndjson 4 KiB stream on one CPU: " + outliers,
+		"\n" + clock + "\n", "ndjson 4 KiB stream on one CPU capacity=64 KiB: " + outliers,
 		"failed: the reader died",
 	} {
 		if strings.Count(text, want) != 1 {
@@ -128,6 +128,30 @@ func TestWarningsAreFew(t *testing.T) {
 	const short = "--detail shows all 20 cells, and warnings about 20 of them"
 	if !strings.Contains(text, short) {
 		t.Errorf("no %q in\n%s", short, text)
+	}
+}
+
+// A note names a cell with all that is unusual in it, so that no two cells have one name.
+func TestANoteTellsCellsApart(t *testing.T) {
+	cell := results.UsualCell("ndjson", "stream", "same", 4000)
+	s := &results.Set{}
+	s.Add(resultstest.Environment())
+	for _, io := range []string{"poll/blocking", "poller/blocking"} {
+		for _, drain := range []int64{0, 50_000_000} {
+			cell.IO = io
+			cell.Drain = drain
+			r := resultstest.Record(cell, 4001, resultstest.Around(10000, 0.01)...)
+			if io == "poll/blocking" {
+				r.Warnings = []string{"the samples form two clusters"}
+			}
+			s.Add(r)
+		}
+	}
+	text := strings.Join(strings.Fields(strings.Join(screenOf(t, s, Options{}), " ")), " ")
+	const want = "ndjson 4,000 B stream on one CPU io=poll/blocking, ndjson 4,000 B stream on one " +
+		"CPU drain=50 MB/s io=poll/blocking: the samples form two clusters"
+	if !strings.Contains(text, want) {
+		t.Errorf("no %q in\n%s", want, text)
 	}
 }
 
