@@ -351,6 +351,24 @@ func TestANoisyMachineIsToldFirst(t *testing.T) {
 	}
 }
 
+// A noisy run of one size is not told to measure one size alone.
+func TestANoisyRunOfOneSizeIsNotAdvisedToBeOne(t *testing.T) {
+	const want, alone = "Close other programs, or measure longer.", "measure one size alone."
+	flat := resultstest.Around(10000, 0)
+	wild := map[string][]float64{"ndjson": resultstest.Around(12000, 1)}
+	set := resultstest.Beside("same", flat, wild)
+	if told := strings.Join(Summarise(set).Meaning, " "); !strings.Contains(told, want) {
+		t.Errorf("one size: %s", told)
+	}
+	for _, r := range resultstest.Beside("same", flat, wild).Records {
+		r.Cell.Size = 4000
+		set.Add(r)
+	}
+	if told := strings.Join(Summarise(set).Meaning, " "); !strings.Contains(told, alone) {
+		t.Errorf("two sizes: %s", told)
+	}
+}
+
 // A writer that sleeps is compared with one that polls: of six samples by a figure, of five by a
 // rough one, and not at all if that may be chance.
 func TestASleepingWriterIsCompared(t *testing.T) {

@@ -23,8 +23,12 @@ func noisyMeaning(rows []stat.Row, effects []sentence) []string {
 			"interval takes, in %d of %s with raw bytes.",
 			stat.LeastSamples, count.few, comparisons)
 	}
-	texts := []string{first + " " + untilKnown + " Close other programs, measure longer, or " +
-		"measure one size alone."}
+	advice := " Close other programs, or measure longer."
+	isOther := func(r stat.Row) bool { return r.Cell.Size != rows[0].Cell.Size }
+	if slices.ContainsFunc(rows, isOther) {
+		advice = " Close other programs, measure longer, or measure one size alone."
+	}
+	texts := []string{first + " " + untilKnown + advice}
 	var hidden []string
 	for _, effect := range effects {
 		switch {
