@@ -247,6 +247,10 @@ func (f *compareFlags) compareSets(
 	o := stat.CompareOptions{Across: f.across, Metrics: f.metrics}
 	c = stat.Compare(before, after, o)
 	c.Limit = max(f.failAbove, 0)
+	if len(c.Changes) > 0 && after.Set != nil && len(after.Set.Targets) > 0 {
+		c.Notes = append(c.Notes,
+			"the time per message: pipebench compare --drive OLD-COMMAND NEW-COMMAND")
+	}
 	if parts := differences(before.Set, after.Set); len(parts) > 0 && len(c.Changes) > 0 {
 		c.Notes = append(c.Notes, "what differs: "+strings.Join(parts, ", "))
 	}

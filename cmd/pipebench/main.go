@@ -22,6 +22,7 @@ import (
 
 	"github.com/pipebench/pipebench/bench"
 	"github.com/pipebench/pipebench/bench/machine"
+	"github.com/pipebench/pipebench/results/view"
 	"github.com/pipebench/pipebench/scenarios/failures"
 	"github.com/pipebench/pipebench/scenarios/rules"
 	"github.com/pipebench/pipebench/syspipe"
@@ -206,6 +207,10 @@ func exitCode(ctx context.Context, err error, stderr io.Writer) int {
 		err = errInterrupted
 		code = exitInterrupted
 	}
-	writeNotice(stderr, "pipebench: "+err.Error())
+	text := err.Error()
+	if errors.Is(err, view.ErrNothing) {
+		text += " (pipebench report shows all)"
+	}
+	writeNotice(stderr, "pipebench: "+text)
 	return code
 }

@@ -429,9 +429,6 @@ func (c *Comparison) note(before, after Dataset, o CompareOptions) {
 	if len(c.OnlyNew) > 0 {
 		c.Notes = append(c.Notes, "in new alone: "+lacking(c.OnlyNew, before))
 	}
-	if len(c.Changes) > 0 && after.Set != nil && len(after.Set.Targets) > 0 {
-		c.addNote("the time per message: pipebench compare --drive OLD-COMMAND NEW-COMMAND")
-	}
 	for _, p := range slices.Concat(before.Problems, after.Problems) {
 		c.Notes = append(c.Notes, p.String())
 	}

@@ -97,8 +97,7 @@ func (o Options) paint(text string, tone Tone) string {
 }
 
 // ErrNothing is the error of a view that has nothing to show.
-var ErrNothing = errors.New("nothing to show: no results, or none that this command shows " +
-	"(pipebench report shows all)")
+var ErrNothing = errors.New("nothing to show: no results, or none of the kind to show here")
 
 // Write writes what the set holds, or returns [ErrNothing] if the set is empty. CSV has only the
 // measurements, unless there are none. Go benchmark text never has anything but measurements.
