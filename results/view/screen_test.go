@@ -148,7 +148,8 @@ func TestANoteTellsCellsApart(t *testing.T) {
 		}
 	}
 	text := strings.Join(strings.Fields(strings.Join(screenOf(t, s, Options{}), " ")), " ")
-	const want = "ndjson 4,000 B stream on one CPU io=poll/blocking, ndjson 4,000 B stream on one " +
+	const want = "ndjson 4,000 B stream on one CPU io=poll/blocking, " +
+		"ndjson 4,000 B stream on one " +
 		"CPU drain=50 MB/s io=poll/blocking: the samples form two clusters"
 	if !strings.Contains(text, want) {
 		t.Errorf("no %q in\n%s", want, text)
