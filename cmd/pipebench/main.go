@@ -33,7 +33,7 @@ import (
 
 func main() {
 	work()
-	if err := enoughDescriptors(); err != nil {
+	if err := errors.Join(enoughDescriptors(), enoughMemory()); err != nil {
 		writeNotice(os.Stderr, "pipebench: "+err.Error())
 		os.Exit(exitFailed)
 	}
