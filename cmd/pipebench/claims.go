@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -18,6 +19,11 @@ import (
 // check.
 func (f *probeFlags) runClaims(cmd *cobra.Command, args []string) error {
 	files, server := beforeAndAfterDash(cmd, args)
+	asked := len(f.only)
+	f.tellConstants(cmd)
+	if asked > 0 && len(f.only) == 0 {
+		return nil
+	}
 	selected, err := claims.Select(f.only)
 	if err != nil {
 		return usageError(err)
@@ -33,6 +39,25 @@ func (f *probeFlags) runClaims(cmd *cobra.Command, args []string) error {
 			}
 			return f.showFindings(cmd, found, found.FindingsOf(results.AreaClaim))
 		},
+	})
+}
+
+// tellConstants prints the sentences of --only that need no measurement, with what the guide says
+// of them, and takes them out of --only.
+func (f *probeFlags) tellConstants(cmd *cobra.Command) {
+	guide, _ := guideFiles.ReadFile("docs/claims.md") // no error: the file is embedded
+	w := cmd.OutOrStdout()
+	if !isReadable(f.format) {
+		w = cmd.ErrOrStderr()
+	}
+	f.only = slices.DeleteFunc(f.only, func(id string) bool {
+		_, row, found := strings.Cut(string(guide), "\n| "+id+" | ")
+		if !found || !strings.Contains(id, "-") { // 000 is a document
+			return false
+		}
+		row, _, _ = strings.Cut(row, " |\n")
+		writeNotice(w, id+": "+row)
+		return true
 	})
 }
 

@@ -52,8 +52,8 @@ func (e logEstimate) interval(alpha float64) (lo, hi float64) {
 	return e.mean - half, e.mean + half
 }
 
-// minus estimates the difference of two logarithms, which is the logarithm of a ratio.
-// The degrees of freedom are those of Welch and Satterthwaite.
+// minus estimates the difference of two logarithms, which is the logarithm of a ratio. The degrees
+// of freedom are those of Welch and Satterthwaite.
 func (e logEstimate) minus(o logEstimate) logEstimate {
 	err := math.Hypot(e.err, o.err)
 	freedom := math.Pow(err, 4) / (math.Pow(e.err, 4)/e.freedom + math.Pow(o.err, 4)/o.freedom)

@@ -295,13 +295,15 @@ func (d Decision) waitText(c Choice) string {
 		}
 		rate := r.rate()
 		gain, _ := d.ratio(waitMetric, c, "free", bench.PatternMixed, r)
-		isRough := view.IsRough(waitOf(before)) || view.IsRough(waitOf(after)) // as in the picture
+		wait := stat.EstimateOf(waitMetric, before.Samples)
+		shorter := stat.EstimateOf(waitMetric, after.Samples)
+		isRough := view.IsRough(wait) || view.IsRough(shorter) // as in the picture
 		if isBlurred(gain) && !gain.Above(1) && isRough {
 			hidden = append(hidden, rate)
 			continue
 		}
 		waits = append(waits, fmt.Sprintf("from %s to %s behind a reader of %s",
-			medianText(waitMetric, before), medianText(waitMetric, after), rate))
+			view.RoughText(waitMetric, wait), view.RoughText(waitMetric, shorter), rate))
 	}
 	text := "may shorten that wait"
 	if len(waits) > 0 {
@@ -312,8 +314,6 @@ func (d Decision) waitText(c Choice) string {
 	}
 	return text
 }
-
-func waitOf(r results.Record) stat.Estimate { return stat.EstimateOf(waitMetric, r.Samples) }
 
 // pipeWarning says how long small messages wait for a slow reader in each pipe, if they wait longer
 // in a larger one: they wait for all the bytes in it.
