@@ -2,6 +2,7 @@ package drive_test
 
 import (
 	"math"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -57,8 +58,9 @@ func TestLoadMatchesAnswersByIDInAnyOrder(t *testing.T) {
 func TestLoadCountsAnAnswerOnce(t *testing.T) {
 	leakCheck(t)
 	r := loaded(t, "twice", drive.Load{Size: 500, Inflight: 16, Duration: 120 * time.Millisecond})
-	if r.Verdict != string(target.OK) || !strings.Contains(strings.Join(r.Warnings, " "),
-		"answers came that nobody waited for (id 1000000000, ") {
+	// on a busy machine, the second answer to the last request before the load is named first
+	twice := regexp.MustCompile(`answers came that nobody waited for \(id (2, )?1000000000, `)
+	if r.Verdict != string(target.OK) || !twice.MatchString(strings.Join(r.Warnings, " ")) {
 		t.Fatalf("%s: %v, warnings %q", r.Verdict, r.Evidence, r.Warnings)
 	}
 	for _, s := range r.Samples {
