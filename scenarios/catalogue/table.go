@@ -112,8 +112,9 @@ var clients = []Situation{
 var lives = []Situation{
 	{Name: "end-idle",
 		Title: "the input ends while nothing is asked",
-		Advice: "read standard input all the time, and exit at its end: it is how a client that " +
-			"has gone is noticed"},
+		Advice: "read standard input all the time, and exit at its end, whatever else keeps it " +
+			"running: a timer, socket or thread (in Node " +
+			"process.stdin.on(\"end\", () => process.exit()))"},
 	{Name: "end-in-flight",
 		Title: "the input ends with 8 requests under way, the last with a large answer if one " +
 			"can be asked for, and nobody reads for a second",
@@ -164,8 +165,6 @@ var lives = []Situation{
 	{Name: "large-reply",
 		Title: "answers grow to 256 KiB",
 		Advice: "write an answer whole, as one message, however large, or refuse with an error; " +
-			"a standard output in non-blocking mode, often set by Node or Python, takes a part " +
-			"of a large write and refuses more with EAGAIN: wait for room and write the rest; " +
 			"if the tool shortens on purpose, name one that does not (--tool)"},
 	{Name: "many-starts",
 		Title: "the server is started and ended 50 times",

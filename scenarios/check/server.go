@@ -253,6 +253,15 @@ func (c *serverCase) judgeOutcome(out target.Outcome) {
 		text += ": " + out.Why
 	}
 	c.fails("%s", text)
+	c.adviseOn(out)
+}
+
+// adviseOn sets the advice if the outcome says more of the fault than the test does: an answer came
+// late, or only its beginning came.
+func (c *serverCase) adviseOn(out target.Outcome) {
+	if out.Verdict == target.Late || out.Verdict == target.Truncated {
+		c.Advice = cmp.Or(c.Advice, out.Advice(""))
+	}
 }
 
 // roundTrip sends a request, waits for its answer, and judges the outcome.

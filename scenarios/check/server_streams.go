@@ -399,5 +399,6 @@ func (c *serverCase) judgeReply(out target.Outcome, size, earlier string, least 
 		c.cannotTell("%s", found)
 	default:
 		c.fails("%s", found)
+		c.adviseOn(out)
 	}
 }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/pipebench/pipebench/results"
 	"github.com/pipebench/pipebench/scenarios/catalogue"
+	"github.com/pipebench/pipebench/scenarios/internal/target"
 	"github.com/pipebench/pipebench/syspipe/proc"
 )
 
@@ -248,6 +249,15 @@ func TestMemoryThatIsUsedAgainIsNoLeak(t *testing.T) {
 	}
 }
 
+// A late answer may not have been flushed, whatever the test is about.
+func TestALateAnswerMayNotHaveBeenFlushed(t *testing.T) {
+	c := &serverCase{finding: new(finding)}
+	c.judgeOutcome(target.Outcome{Verdict: target.Late})
+	if c.Verdict != results.Fails || !strings.Contains(c.Advice, "flush=True") {
+		t.Errorf("%+v", c.Finding)
+	}
+}
+
 // An answer that comes with the next one was only late, as answers are on a busy machine.
 func TestALateAnswerIsAnAnswer(t *testing.T) {
 	t.Parallel()
@@ -357,6 +367,42 @@ func TestACarelessServerInAnotherLanguage(t *testing.T) {
 				t.Errorf("%s: %s, want %q", f.Verdict, f.Found, want)
 			}
 		})
+	}
+}
+
+// nonBlocking is a server of MCP that writes each answer in one call, and loses what is refused.
+const nonBlocking = `
+import json, os, sys
+os.set_blocking(1, False)
+schema = {"type": "object", "properties": {"text": {"type": "string"}}}
+tool = {"name": "echo", "inputSchema": schema}
+for line in sys.stdin:
+    m = json.loads(line)
+    if "id" not in m: continue
+    result = {"tools": [tool]}
+    if m["method"] == "initialize":
+        result = {"protocolVersion": "2025-11-25", "capabilities": {"tools": {}},
+            "serverInfo": {"name": "specimen", "version": "1"}}
+    if m["method"] == "tools/call":
+        result = {"content": [{"type": "text", "text": m["params"]["arguments"]["text"]}]}
+    os.write(1, json.dumps({"jsonrpc": "2.0", "id": m["id"], "result": result}).encode() + b"\n")
+`
+
+// A server whose output is known to be non-blocking is told so by the test of large answers.
+func TestALargeReplyToANonBlockingPipe(t *testing.T) {
+	t.Parallel()
+	python, err := exec.LookPath("python3")
+	if err != nil || runtime.GOOS != "linux" {
+		t.Skip("takes python3, and Linux, which tells the mode of a server's output")
+	}
+	o := serverOptions(t, "")
+	o.Command = []string{python, "-c", nonBlocking}
+	o.patience = 300 * time.Millisecond
+	o.Only = []string{"large-reply"}
+	f := serverChecks(t, o)["large-reply"]
+	const advice = "its standard output is non-blocking (O_NONBLOCK): a large write takes a part"
+	if f.Verdict != results.Fails || !strings.HasPrefix(f.Advice, advice) {
+		t.Errorf("%s: %s; %s", f.Verdict, f.Found, f.Advice)
 	}
 }
 

@@ -71,7 +71,8 @@ var advice = map[Verdict]string{
 	Unanswered: "the request was swallowed, or its answer takes longer than --patience: answer " +
 		"every request that has an id, with an error at least",
 	Late: "the answer came when it was no longer waited for: look for what holds it up, such " +
-		"as an answer that is not flushed; a server that is only slow needs more --patience",
+		"as an answer that is not flushed (in Python flush=True or python -u); a server that is " +
+		"only slow needs more time (--patience of drive, --timeout of check)",
 	Deaf: "the server lives and answers nothing: look at what it does instead " +
 		"(pipebench inspect); one that is only slow needs more --patience",
 	Deadlock: "the server writes to a stream that nobody reads, and stops reading its own: drain " +
@@ -84,7 +85,8 @@ var advice = map[Verdict]string{
 	Mixed: "two writers of the server mix their messages: lock around header and body; or one " +
 		"was not written to its end",
 	Buffered: "its output is block-buffered, as standard output is on a pipe unless the program " +
-		"says otherwise: flush after each answer (python -u, stdbuf -oL, jq --unbuffered)",
+		"says otherwise: flush after each answer (in Python flush=True or python -u; stdbuf -oL, " +
+		"jq --unbuffered)",
 	InFrames: "MCP sends each message as one line, however long: its clients take frames for " +
 		"broken JSON, and wait for the answer in vain",
 	Endless: "what the server writes has no end of a message: it may be in another framing, or " +
@@ -258,9 +260,6 @@ func (e *HandshakeError) Failed() bool { return e.Verdict == WrongLength || e.Ve
 
 // Advice says what to look at first. The texts of [Verdict.Advice] mostly do not fit a handshake.
 func (e *HandshakeError) Advice() string {
-	if e.fellSilent {
-		return AdviceReads
-	}
 	switch e.Verdict {
 	case Corrupt:
 		return "it writes what is of no protocol that was tried: that belongs on standard error; " +
@@ -271,6 +270,9 @@ func (e *HandshakeError) Advice() string {
 	case InFrames:
 		return InFrames.Advice() + "; for a client of its own: --framing adaptive"
 	case Deaf:
+		if e.fellSilent {
+			return AdviceReads
+		}
 		return "it runs and does not answer: it may not flush its answers (python -u), or " +
 			"need an argument to serve on its standard streams, another protocol or framing " +
 			"(--protocol of drive, --framing), or more time to start (--start-timeout of drive, " +

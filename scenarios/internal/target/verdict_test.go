@@ -22,6 +22,10 @@ func TestEachVerdictHasItsAdvice(t *testing.T) {
 	if OK.Advice() != "" {
 		t.Error("advice where none is needed")
 	}
+	silent := HandshakeError{Verdict: Buffered, fellSilent: true}
+	if !strings.Contains(silent.Advice(), "flush=True") {
+		t.Errorf("of answers that come at the end of the input: %s", silent.Advice())
+	}
 	exits := Verdict("exit 3").Advice()
 	if exits == Verdict("exit 0").Advice() || exits == Verdict("signal SIGKILL").Advice() {
 		t.Errorf("one advice for several ends: %q", exits)
