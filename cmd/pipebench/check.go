@@ -137,6 +137,10 @@ func (f *checkFlags) run(cmd *cobra.Command, command []string) error {
 			return err
 		},
 		show: func(found *results.Set) error {
+			if side != catalogue.Client && o.HidesFlush() {
+				writeNotice(cmd.ErrOrStderr(), "pipebench: PYTHONUNBUFFERED is set, and hides if "+
+					"the program does not flush: check it without, too, as clients may start it so")
+			}
 			shown := viewOptions(cmd, f.detail)
 			return view.WriteFindings(cmd.OutOrStdout(), f.format, found, shown)
 		},

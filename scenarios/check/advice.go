@@ -35,7 +35,8 @@ var advice = map[string]map[string]string{
 			"calling process.exit",
 		"Deno": "await the writes to Deno.stdout, in a loop over their counts, before Deno.exit",
 		"Python": "flush sys.stdout before os._exit, and look at the counts of os.write and of " +
-			"raw writes",
+			"raw writes; print makes such if unbuffered (-u or PYTHONUNBUFFERED): call " +
+			"os.set_blocking(1, True)",
 		"Go": "flush bufio writers before os.Exit, which runs no defers",
 		"Rust": "flush writers before std::process::exit, which drops nothing for you, and use " +
 			"write_all",
@@ -73,7 +74,7 @@ var advice = map[string]map[string]string{
 		"C stdio": "look at fflush(stdout) or fclose(stdout) at the end: printf has only buffered",
 	},
 	classBuffer: {
-		"Python":  "print(…, flush=True), python -u or PYTHONUNBUFFERED=1",
+		"Python":  "print(…, flush=True), or python -u",
 		"Go":      "Flush the bufio.Writer after each line that somebody waits for",
 		"Rust":    "flush the BufWriter after each line that somebody waits for",
 		"JVM":     "flush after each line, or make the PrintStream with autoFlush",
@@ -97,6 +98,16 @@ func adviceFor(class string, command []string) string {
 		return ""
 	}
 	return advice[class][runtimeOf(command)]
+}
+
+// HidesFlush reports whether the variable PYTHONUNBUFFERED hides that a Python program does not
+// flush what it prints. An option -u does so wherever the program is started, and hides nothing.
+func (o Options) HidesFlush() bool {
+	environment := (&exec.Cmd{Env: o.Env}).Environ()
+	isSet := slices.ContainsFunc(environment, func(v string) bool {
+		return strings.HasPrefix(v, "PYTHONUNBUFFERED=") && v != "PYTHONUNBUFFERED="
+	})
+	return isSet && !slices.Contains(o.Command, "-u") && runtimeOf(o.Command) == "Python"
 }
 
 // runtimes lists programs that are a language runtime or start one, each with the runtime's name.

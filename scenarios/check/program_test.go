@@ -71,6 +71,9 @@ func TestScriptsGetTheAdviceOfTheirRuntime(t *testing.T) {
 		{"python3", "import time\nfor i in range(10): print(i); time.sleep(.2)", "block-buffer",
 			"slow", "it gathers them in a buffer", "flush=True"},
 		{"python3", "import os\nos.write(1, b'x' * 100_000)", "nonblocking-pipe", "fails", "cut at 65,536 B", "os.write"},
+		{"python3", "import os, sys\nos.execv(sys.executable, " +
+			"[sys.executable, '-u', '-c', 'print(100_000 * chr(120))'])",
+			"nonblocking-pipe", "fails", "cut at 65,536 B", "os.set_blocking(1, True)"},
 		{"sh", "[ -e /dev/fd/0 ] || kill -ABRT $$", "stdin-closed", "fails", "killed by SIGABRT", "cannot be read"},
 	} {
 		t.Run(s.name+" "+s.situation, func(t *testing.T) {
@@ -94,6 +97,26 @@ func TestScriptsGetTheAdviceOfTheirRuntime(t *testing.T) {
 				t.Errorf("%+v", c)
 			}
 		})
+	}
+}
+
+// PYTHONUNBUFFERED in the environment hides that a program does not flush; an option -u does not,
+// since clients start the program so, too.
+func TestWhatHidesAMissingFlush(t *testing.T) {
+	for _, row := range []struct {
+		variable string
+		command  []string
+		want     bool
+	}{
+		{"PYTHONUNBUFFERED=1", []string{"python3", "server.py"}, true},
+		{"PYTHONUNBUFFERED=", []string{"python3", "server.py"}, false},
+		{"PYTHONUNBUFFERED=1", []string{"python3", "-u", "server.py"}, false},
+		{"PYTHONUNBUFFERED=1", []string{"echo", "1"}, false},
+	} {
+		o := check.Options{Command: row.command, Env: append(os.Environ(), row.variable)}
+		if o.HidesFlush() != row.want {
+			t.Errorf("%s %s: %t", row.variable, row.command, !row.want)
+		}
 	}
 }
 
