@@ -37,29 +37,13 @@ func breaksShutdown(v *visit) string {
 // of the server is a session.
 func perSession(broken func([]results.Message) string) func(*visit) string {
 	return func(v *visit) string {
-		for _, session := range v.bySession() {
+		for _, session := range v.sessions {
 			if what := broken(session); what != "" {
 				return what
 			}
 		}
 		return ""
 	}
-}
-
-// bySession returns the messages of each start of the server, in order.
-func (v *visit) bySession() [][]results.Message {
-	var sessions [][]results.Message
-	index := map[string]int{} // for each start of the server, by its ID, the index in sessions
-	for _, m := range v.messages {
-		i, known := index[m.Run]
-		if !known {
-			i = len(sessions)
-			index[m.Run] = i
-			sessions = append(sessions, nil)
-		}
-		sessions[i] = append(sessions[i], m)
-	}
-	return sessions
 }
 
 // breaksOpening says what is wrong with the handshake, in which the client sends "initialize" and

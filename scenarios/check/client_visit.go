@@ -29,6 +29,7 @@ type visit struct {
 	outBytes int64  // how many bytes the client wrote there in all
 	said     string // the end of what the client wrote to standard error
 	messages []results.Message
+	sessions [][]results.Message // the same by start of the server, without starts that have none
 	// For each start of the server, why the server ended; "" if it was killed or ended of its own
 	// accord.
 	sessionEnds []string
@@ -123,11 +124,15 @@ func (v *visit) read(path string) error {
 	}
 	v.messages = set.Messages
 	for _, e := range set.Environments {
+		own := set.OfRun(e.Run)
 		end := ""
-		for _, t := range set.OfRun(e.Run).Targets {
+		for _, t := range own.Targets {
 			end = t.Verdict
 		}
 		v.sessionEnds = append(v.sessionEnds, end)
+		if len(own.Messages) > 0 {
+			v.sessions = append(v.sessions, own.Messages)
+		}
 	}
 	v.count()
 	return nil
