@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"fmt"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -106,13 +107,13 @@ func nextStep(r *inspect.Report) []string {
 			step = "let each side read while it writes: with a thread for each, or with poll"
 		case d.Kind == inspect.Spins, d.Kind == inspect.Pauses,
 			d.Kind == inspect.Unread && d.PID > 0, d.Kind == inspect.MutualRead && isDriven(r, d):
-			step = lookAtStack(d.PID)
+			step = lookAtStack(p)
 		case d.Kind == inspect.MutualRead:
 			step = recordAndDrive(command)
 			if p.InFutex > 0 {
 				const says = ". Or, while it hangs, with %s in futex (idle, or in a lock), %s"
 				others := results.FormatCount(p.InFutex, "other thread")
-				step += fmt.Sprintf(says, others, lookAtStack(d.PID))
+				step += fmt.Sprintf(says, others, lookAtStack(p))
 			}
 		}
 		if step != "" {
@@ -122,9 +123,23 @@ func nextStep(r *inspect.Report) []string {
 	return nil
 }
 
-func lookAtStack(pid int) string {
-	return fmt.Sprintf("look at its stack: py-spy dump --pid %d (Python), jstack %[1]d (Java), "+
-		"gdb -p %[1]d (C), or kill -QUIT %[1]d (Go; this ends it)", pid)
+// lookAtStack says which command shows the stack of a process, by the name of its program.
+func lookAtStack(p inspect.Proc) string {
+	tool := "py-spy dump --pid %d (Python), jstack %[1]d (Java), gdb -p %[1]d (C), " +
+		"or kill -QUIT %[1]d (Go; this ends it)"
+	program := ""
+	if len(p.Args) > 0 {
+		program = strings.TrimRight(filepath.Base(p.Args[0]), "0123456789.")
+	}
+	switch program {
+	case "python":
+		tool = "py-spy dump --pid %d"
+	case "node":
+		tool = "node inspect -p %d (kill -USR1 starts its inspector, too), then pause and bt"
+	case "java":
+		tool = "jstack %d"
+	}
+	return "look at its stack: " + fmt.Sprintf(tool, p.PID)
 }
 
 // isDriven reports whether pipebench drive is at the other end of a channel that the diagnosis is

@@ -239,4 +239,15 @@ func TestInspectSaysWhatToTypeNext(t *testing.T) {
 			t.Errorf("%s: no %q in\n%s", kind, next, found)
 		}
 	}
+	r.Diagnoses[0].Kind = inspect.Pauses
+	for program, next := range map[string]string{
+		"/usr/bin/python3.12": "next: look at its stack: py-spy dump --pid 2 ",
+		"/usr/bin/java":       "next: look at its stack: jstack 2 ",
+		"node":                "next: look at its stack: node inspect -p 2 (kill -USR1",
+	} {
+		r.Processes[1].Args = []string{program, "server"}
+		if found := text(r); !strings.Contains(found, next) || strings.Contains(found, "gdb") {
+			t.Errorf("%s: no %q alone in\n%s", program, next, found)
+		}
+	}
 }

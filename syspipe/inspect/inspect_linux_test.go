@@ -494,6 +494,42 @@ func TestHealthy(t *testing.T) {
 	}
 }
 
+// The helper threads of Node are idle: its main thread says what it waits for.
+func TestTheMainThreadOfNodeCounts(t *testing.T) {
+	node, err := exec.LookPath("node")
+	if err != nil {
+		t.Skip(err)
+	}
+	const forEver = "process.stdin.once('data', () => " +
+		"Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0))"
+	cmd := exec.Command(node, "-e", forEver)
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	start(t, cmd)
+	awaitRead(t, cmd.Process.Pid)
+	for _, want := range []string{"poll", "futex"} {
+		var p inspect.Proc
+		for end := time.Now().Add(deadline); time.Now().Before(end); {
+			report, err := inspect.Process(cmd.Process.Pid)
+			if err != nil {
+				t.Fatal(err)
+			}
+			p = report.Processes[0]
+			if len(p.Threads) == 1 && p.Threads[0].In == want && p.InFutex == 0 {
+				break
+			}
+		}
+		if len(p.Threads) != 1 || p.Threads[0].In != want || p.InFutex != 0 {
+			t.Errorf("want %s: %+v, and %d in futex", want, p.Threads, p.InFutex)
+		}
+		if _, err := in.Write([]byte("x")); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
 // A pipe of others, which a process only inherited, is not held against it.
 func TestAnInheritedPipeExplainsNothing(t *testing.T) {
 	r, w := pipe(t)

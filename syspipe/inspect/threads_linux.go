@@ -3,6 +3,7 @@ package inspect
 import (
 	"fmt"
 	"os"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -29,24 +30,29 @@ var calls = map[int]string{
 }
 
 // readThreads returns the threads of p that wait in a system call, such as read or poll. Threads
-// that only pause are left out, unless all do. It also sets p.InFutex, p.threadCount and p.running.
+// that only pause are left out, unless all do. Node's idle helpers are left out in any case: its
+// main thread counts. readThreads also sets p.InFutex, p.threadCount and p.running.
 func readThreads(p *Proc) []Thread {
 	tids, err := procfs.Threads(p.PID)
 	if err != nil {
 		return nil
 	}
 	p.threadCount = len(tids)
+	isNode := len(p.Args) > 0 && filepath.Base(p.Args[0]) == "node"
 	var list []Thread
 	for _, tid := range tids {
 		if t, ok := readThread(p.PID, tid); ok {
-			list = append(list, t)
+			isHelper := isNode && tid != p.PID
+			if !isHelper || !t.pauses() && t.In != "poll" {
+				list = append(list, t)
+			}
 			continue
 		}
 		stat, err := procfs.ReadThread(p.PID, tid)
 		p.running = p.running || err == nil && (stat.State == 'R' || stat.State == 'D')
 	}
 	waiting := slices.DeleteFunc(slices.Clone(list), Thread.pauses)
-	if len(waiting) == 0 {
+	if len(waiting) == 0 || isNode {
 		return list
 	}
 	for _, t := range list {
