@@ -154,6 +154,13 @@ func findingSentences(s *results.Set) []string {
 		case a.area == results.AreaCheck:
 			for _, checks := range grouped(own, runAndCommand) {
 				command := strings.Join(checks[0].About, " ")
+				isSame := func(f results.Finding) bool {
+					return slices.Equal(f.About, checks[0].About)
+				}
+				e, ok := s.Environment(checks[0].Run)
+				if ok && len(selected(own, isSame)) > len(checks) { // another run checked it, too
+					command += " of " + e.Time.UTC().Format("2006-01-02 15:04:05 UTC")
+				}
 				others = append(others, command+": "+withPeriod(findingSummary(checks)))
 			}
 		case a.area == results.AreaRule:

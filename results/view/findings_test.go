@@ -5,8 +5,10 @@ import (
 	"encoding/json"
 	"encoding/xml"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/pipebench/pipebench/results"
 	"github.com/pipebench/pipebench/results/resultstest"
@@ -164,6 +166,27 @@ func TestFindingsSayPassOnlyWhereAllIsDecided(t *testing.T) {
 		if object.Passed != row.passed {
 			t.Errorf("%s: passed: %v", row.name, object.Passed)
 		}
+	}
+}
+
+// Two checks of one command are told apart by their times; the check of another has its name.
+func TestTwoChecksOfOneCommandAreToldApart(t *testing.T) {
+	s := &results.Set{}
+	for i, command := range []string{"server", "server", "other"} {
+		e := resultstest.Environment()
+		e.Run = fmt.Sprint("run ", i)
+		e.Time = time.Date(2026, 1, 2, 3, 4, i, 0, time.UTC)
+		s.Add(e)
+		s.Add(results.Finding{Kind: results.KindFinding, Run: e.Run, ID: "check/server/ids",
+			About: []string{command}, Verdict: results.OK})
+	}
+	want := []string{
+		"server of 2026-01-02 03:04:00 UTC: PASS: ok 1 of 1.",
+		"server of 2026-01-02 03:04:01 UTC: PASS: ok 1 of 1.",
+		"other: PASS: ok 1 of 1.",
+	}
+	if got := findingSentences(s); !slices.Equal(got, want) {
+		t.Errorf("got %q", got)
 	}
 }
 
