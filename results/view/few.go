@@ -65,6 +65,9 @@ func countCells(rows []stat.Row) cellCount {
 	return c
 }
 
+// runAgain is for an interrupted run: another run in its folder adds samples to the same cells.
+const runAgain = "Run it again to the end: with the same --out, the samples of both count."
+
 // interruption says what a run lacks because it was interrupted. It returns "" if it was not, and
 // for several runs: their header counts those that were interrupted.
 func interruption(s *results.Set, rows []stat.Row) string {
@@ -72,7 +75,7 @@ func interruption(s *results.Set, rows []stat.Row) string {
 	if c.cut+c.unreached == 0 || len(s.Environments) > 1 {
 		return ""
 	}
-	return "Interrupted: " + c.text() + " Let it finish."
+	return "Interrupted: " + c.text() + " " + runAgain
 }
 
 // interruptedText counts the runs that were interrupted, of several.

@@ -346,7 +346,7 @@ func TestANoisyMachineIsToldFirst(t *testing.T) {
 	set.Records[1].Stopped = "interrupted"
 	told := strings.Join(Summarise(set).Meaning, " ")
 	if !strings.HasPrefix(told, "Interrupted: 4 cells measured, 1 with fewer samples than asked "+
-		"for. Let it finish. Too noisy to compare framings: ") {
+		"for. "+runAgain+" Too noisy to compare framings: ") {
 		t.Error(told)
 	}
 }

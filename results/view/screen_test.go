@@ -229,10 +229,11 @@ func TestOnlyMeasuredCellsAreCounted(t *testing.T) {
 			"No cell measured; 2 not reached (time was up). Give it more time (--max-time)."},
 		{"interrupted", 3, "interrupted", busy,
 			"Interrupted: 1 of 2 cells measured, at most 3 samples each; 1 not reached. " +
-				"Let it finish."},
+				"Run it again to the end: with the same --out, the samples of both count."},
 		{"interrupted late", 6, "interrupted", "",
 			"Interrupted: 1 of 2 cells measured, 1 with fewer samples than asked for; " +
-				"1 not reached. Let it finish."},
+				"1 not reached. Run it again to the end: with the same --out, the samples of " +
+				"both count."},
 		{"enough for one of two", 6, "max-time", busy, "1 of 2 cells measured; 1 not reached"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -33,7 +33,7 @@ func (d Decision) Answer(reader *ReaderCost) Answer {
 	switch {
 	case parses:
 	case d.Unproven != "" && d.interrupted:
-		a.Sentences = append(a.Sentences, "Not proven: "+d.Unproven+". Let it finish.")
+		a.Sentences = append(a.Sentences, "Not proven: "+d.Unproven+". Run it again to the end.")
 	case d.Unproven != "":
 		a.Sentences = append(a.Sentences, "Not proven: "+d.Unproven+
 			". Close other programs, or give it more time (--max-time).")

@@ -30,7 +30,7 @@ type grid struct {
 	records     []results.Record
 	shared      results.Cell // has the Size of all records, and the Framing of those without chunks
 	trip        string       // the metric of round trips that is shown
-	interrupted bool         // as the run was that made the records
+	interrupted bool         // as the last run was that made the records
 }
 
 // Decide weighs the records of one run of [Cells].
@@ -101,7 +101,8 @@ func isFullSpeed(c results.Cell) bool { return c.Pattern == "stream" && c.Work =
 func newGrid(records []results.Record) grid {
 	g := grid{trip: medianTrip}
 	for _, r := range records {
-		g.interrupted = g.interrupted || r.Stopped == "interrupted"
+		isLast := r.Run == records[len(records)-1].Run
+		g.interrupted = g.interrupted || isLast && r.Stopped == "interrupted"
 		if len(r.Samples) == 0 {
 			continue
 		}

@@ -648,7 +648,7 @@ func TestTooFewSamplesAreSaidInPlainSentences(t *testing.T) {
 	}
 	text := strings.Join(Decide(records, Balanced).Answer(nil).Sentences, "\n")
 	for _, want := range []string{
-		"Not proven: it was interrupted, with too few samples to compare. Let it finish.",
+		"Not proven: it was interrupted, with too few samples to compare. Run it again to the end.",
 		"cannot tell the gain of a pipe of 1 MiB. Change nothing until you know.",
 		"Too noisy to tell how goodput changes with a pipe of 1 MiB, with writes of 64 KiB, with " +
 			"frames of 60 KiB.",
@@ -656,6 +656,24 @@ func TestTooFewSamplesAreSaidInPlainSentences(t *testing.T) {
 	} {
 		if !strings.Contains(text, want) {
 			t.Errorf("no %q in\n%s", want, text)
+		}
+	}
+}
+
+// An interrupted run says nothing of a later one that was not interrupted.
+func TestALaterRunWasNotInterrupted(t *testing.T) {
+	records := usual.records(3, 1)
+	for i := range records {
+		records[i].Run = "earlier"
+		records[i].Stopped = "interrupted"
+	}
+	for _, r := range usual.records(3, 2) {
+		r.Run = "later"
+		records = append(records, r)
+	}
+	for _, sentence := range Decide(records, Balanced).Answer(nil).Sentences {
+		if strings.Contains(strings.ToLower(sentence), "interrupted") {
+			t.Error(sentence)
 		}
 	}
 }
