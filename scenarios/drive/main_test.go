@@ -152,9 +152,9 @@ var servers = map[string]func(arg string) error{
 	},
 	"rows":  rows,
 	"shout": shout,
-	"misnumber": func(string) error { // answers a line above 2,000 bytes under another id
+	"misnumber": func(which string) error { // answers a line above 2,000 bytes under another id
 		return each(func(line string) {
-			if len(line) > 2000 {
+			if len(line) > 2000 || which == "all" {
 				line = `{"id":7}`
 			}
 			fmt.Println(refusal(line))
@@ -481,6 +481,15 @@ var servers = map[string]func(arg string) error{
 		return each(func(line string) {
 			n++
 			if last, _ := strconv.Atoi(most); n <= last {
+				fmt.Println(refusal(line))
+			}
+		})
+	},
+	"hangs": func(text string) error { // answers nothing from the first line that has the text on
+		hangs := false
+		return each(func(line string) {
+			hangs = hangs || strings.Contains(line, text)
+			if !hangs {
 				fmt.Println(refusal(line))
 			}
 		})

@@ -285,11 +285,11 @@ func (r *replay) explain(ctx context.Context, requests []recorded, hasTime bool)
 	failed := &requests[last]
 	why := &r.t.Evidence.Why
 	*why = failed.what() + ": " + *why
-	largest := last
-	first := last // of the messages that were sent together
+	largest := last // of the messages that were sent before it in one write, or last if none was
+	first := last
 	for first > 0 && requests[first-1].silent {
 		first--
-		if requests[first].Size > requests[largest].Size {
+		if largest == last || requests[first].Size > requests[largest].Size {
 			largest = first
 		}
 	}
@@ -329,7 +329,7 @@ func (r *replay) explain(ctx context.Context, requests []recorded, hasTime bool)
 		return
 	}
 	*why += fmt.Sprintf("; without message %d it is answered", large.number)
-	r.t.Evidence.Advice = fmt.Sprintf(adviceOnCause, large.number)
+	r.t.Evidence.Advice = fmt.Sprintf(adviceOnCause, large.number, failed.number)
 	other := (largest + last - 1) % last
 	if other != largest && r.failsAt(ctx, without(other)) == 0 {
 		*why += fmt.Sprintf(", and also without message %d: it depends on how many messages "+
@@ -339,8 +339,10 @@ func (r *replay) explain(ctx context.Context, requests []recorded, hasTime bool)
 }
 
 const (
-	adviceOnCause = "message %d to the server makes the difference: look at what the server does " +
-		"with it, at the lengths that it reads and announces, and, if it is large, at buffers"
+	adviceOnCause = "with message %[1]d there is no answer to message %[2]d, and without it there " +
+		"is one; message %[1]d may leave a lock held or work unfinished, end the thread that reads " +
+		"with an error, be read or announced in a wrong length, or, if it is large, fill a buffer: " +
+		"pipebench inspect PID tells more while your client hangs"
 	adviceOnChance = "no message alone is the cause: look for a count, a limit, a lock or a race " +
 		"in the server; pipebench inspect PID tells more while your client hangs"
 )
