@@ -177,7 +177,9 @@ func TestWhatCameInsteadOfAnAnswerIsSaid(t *testing.T) {
 		"pieces": {
 			`, but 2 lines without a whole JSON-RPC message: {"jsonrpc":"2.0",`, pieces,
 		},
-		"misnumber": {`, but 1 other message: {"jsonrpc":"2.0","id":7,"error"`, pieces},
+		"misnumber": {", but one with id 7, and the request has id 1", "; an answer belongs to " +
+			"the request whose id it has: copy the id of the request"},
+		"misnumber all": {", but one with id 7, and the request has id 1"},
 		"drop": {
 			"; the request was swallowed, or its answer takes longer than --patience: ",
 		},

@@ -137,6 +137,10 @@ func (s *Server) explainSilence(ctx context.Context, out *Outcome) {
 			out.Verdict = Truncated
 			e.Partial = int64(out.arrivals.cut)
 			out.Why = stat.FormatBytes(e.Partial) + " of the answer came, as a line, and no more"
+		case out.arrivals.id != "":
+			out.Verdict = Unanswered
+			out.Why += fmt.Sprintf(", but one with id %s, and the request has id %s",
+				out.arrivals.id, out.id)
 		case e.Probe == probeAnswered:
 			out.Verdict = Unanswered
 			if out.arrivals.n > 0 {

@@ -49,10 +49,11 @@ func (s *Strays) Unasked() (n int64, ids []string) {
 type arrivals struct {
 	n       int64
 	first   string
-	foreign bool // the first is no JSON-RPC
-	cut     int  // bytes of the last that is only the beginning of a JSON object; 0 if none is
-	mixed   bool // one has the header of another message in it
-	refused bool // one says that the server could not read what it got
+	foreign bool   // the first is no JSON-RPC
+	cut     int    // bytes of the last that is only the beginning of a JSON object; 0 if none is
+	mixed   bool   // one has the header of another message in it
+	refused bool   // one says that the server could not read what it got
+	id      string // of the last answer; "" if no answer has an id
 }
 
 // strayText is how many characters of a message are kept.
@@ -122,6 +123,7 @@ func (s *Strays) addMessage(m child.Message) {
 	defer s.mu.Unlock()
 	if m.Envelope.Kind().Answers() {
 		s.untaken.first = ""
+		s.untaken.id = string(m.Envelope.ID)
 	}
 	s.untaken.add(m.Raw, false /* foreign */)
 	s.untaken.refused = s.untaken.refused || isRefusal(m)

@@ -29,6 +29,7 @@ type Outcome struct {
 	// Explain completes the evidence.
 	Evidence *results.FailureEvidence
 
+	id       string          // that the answer has to have; "" for any
 	arrivals arrivals        // what came in place of the answer
 	pending  framers.Pending // what had come of the next message when the time was up
 	answer   <-chan Outcome  // gets an answer that comes too late
@@ -166,6 +167,7 @@ func (s *Server) exchange(ctx context.Context, r *Request, i int64, limit time.D
 		}
 		out = s.explainUnsent(got, WhyNotTaken(err, accepted, what))
 	}
+	out.id = string(r.answerID())
 	out.accepted = accepted
 	out.sent = taken
 	out.answer = got

@@ -141,6 +141,10 @@ const AdviceOnCharacters = "decode whole messages, not each read (in Node setEnc
 const adviceInPieces = "send the answer as one whole message (in MCP one line; MCP and LSP have " +
 	"no chunks), with the id of its request"
 
+// adviceOnID is for an answer with another id than the request.
+const adviceOnID = "an answer belongs to the request whose id it has: copy the id of the request, " +
+	"unchanged and of the same type"
+
 // AdviceOneRead is for a server that refuses two messages in one read, and answers each alone.
 const AdviceOneRead = "takes what one read returns for one message: split its input at newlines"
 
@@ -150,8 +154,11 @@ const AdviceReads = "does it take each read for one message? a notification and 
 
 // advice is about messages that came in place of an answer.
 func (a arrivals) advice() string {
-	if a.refused {
+	switch {
+	case a.refused:
 		return "it could not read the request: " + AdviceReads
+	case a.id != "":
+		return adviceOnID
 	}
 	return adviceInPieces
 }
