@@ -159,6 +159,29 @@ func TestANonBlockingOutputIsNamedThoughOneByteIsOnlyLate(t *testing.T) {
 	}
 }
 
+// droppingServer has a non-blocking output, and loses what a write refuses.
+const droppingServer = `
+import json, os, sys
+os.set_blocking(1, False)
+for line in sys.stdin.buffer:
+    m = json.loads(line)
+    answer = {"jsonrpc": "2.0", "id": m["id"], "result": {"line": line.decode()}}
+    os.write(1, json.dumps(answer).encode() + b"\n")
+`
+
+// The rest of an answer that a non-blocking output lost is not waited for.
+func TestALostRestIsNotWaitedFor(t *testing.T) {
+	t.Parallel()
+	o := drive.Options{Command: python(t, droppingServer), Protocol: "jsonrpc",
+		Patience: time.Hour, Longest: time.Hour}
+	r, _ := sweepOf(t, o, 256<<10)
+	f := r.Evidence.Failure
+	if r.Verdict != string(target.Truncated) || f.Partial == 0 || f.Probe != "" ||
+		!strings.HasSuffix(r.Evidence.Why, "B of it came, and its standard output is non-blocking") {
+		t.Errorf("%s: %s, %+v", r.Verdict, r.Evidence.Why, f)
+	}
+}
+
 // A search that ends early says how near it came, and how much time it needs.
 func TestASearchThatIsCutShortSaysHowNearItCame(t *testing.T) {
 	t.Parallel()

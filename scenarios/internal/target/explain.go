@@ -121,6 +121,14 @@ func (s *Server) explainSilence(ctx context.Context, out *Outcome) {
 			out.pending = s.Pending()
 		}
 		out.arrivals = s.Strays.takeArrivals()
+		if partial > 0 && out.nonBlocking { // an answer to a probe would only end the message
+			out.Verdict = Truncated
+			out.Why += fmt.Sprintf(", %s of it came, and its standard output is non-blocking",
+				stat.FormatBytes(partial))
+			e.Partial = partial
+			out.Half = true
+			return
+		}
 		e.Probe = s.probe(ctx)
 		if out.cameLate() {
 			return

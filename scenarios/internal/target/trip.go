@@ -12,6 +12,7 @@ import (
 	"github.com/pipebench/pipebench/results"
 	"github.com/pipebench/pipebench/results/stat"
 	"github.com/pipebench/pipebench/scenarios/internal/child"
+	"github.com/pipebench/pipebench/syspipe/proc"
 )
 
 // An Outcome is the result of one request.
@@ -20,7 +21,7 @@ type Outcome struct {
 	Why     string
 	Size    int           // bytes of the answer
 	Took    time.Duration // from the beginning of the request to the end of the answer
-	// Half says that the first half of the answer came, as a line that is no JSON.
+	// Half says that the first half of the answer came, and that no more of it will come.
 	Half bool
 	// InFrames says that an MCP server sent the answer in a form other than a line. No MCP client
 	// reads any other form.
@@ -238,6 +239,16 @@ func (s *Server) expect(r *Request, began time.Time) <-chan Outcome {
 // after it, have this long to come.
 const halfTime = 100 * time.Millisecond
 
+// restTime is how long a server with a non-blocking output may do nothing after the beginning of an
+// answer. It writes the rest at once, as we read all the time, or has lost it.
+const restTime = 500 * time.Millisecond
+
+// losesRest reports whether the beginning of a message has come from a server whose output is
+// non-blocking.
+func (s *Server) losesRest() bool {
+	return s.Partial() > 0 && proc.NonBlocking(s.Process.Cmd.Process.Pid, 1)
+}
+
 // await waits for an outcome within limit, or within maxPatience times limit if the server is still
 // at work. It waits no longer if the answer, which has to have this id, comes as the half of one.
 func (s *Server) await(
@@ -247,6 +258,7 @@ func (s *Server) await(
 	defer stop()
 	look := time.NewTicker(halfTime)
 	defer look.Stop()
+	isHurried := false
 	var out Outcome
 	for {
 		select {
@@ -261,6 +273,11 @@ func (s *Server) await(
 			out.fail(Deaf, "no answer within %s",
 				results.FormatDuration(float64(time.Since(began))))
 		case <-look.C:
+			if !isHurried && s.losesRest() {
+				isHurried = true
+				patient, stop = s.Patient(ctx, min(limit, restTime), maxPatience*limit)
+				defer stop()
+			}
 			if !s.Strays.hasHalf(id) {
 				continue
 			}
