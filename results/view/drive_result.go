@@ -79,7 +79,8 @@ func resultOf(targets []results.Target) DriveResult {
 	case d.failed != nil && d.failed.FailsOnCharacters():
 		r.Failure = d.failed.Verdict
 		r.tone = Bad
-		ascii := "works to " + results.FormatSize(d.served)
+		limit, ascii := d.reach()
+		r.Limit = limit
 		if d.limited != nil {
 			r.Limit = limitOf(*d.limited)
 			ascii = breakingText(*d.limited) + FailureText(*d.limited)
@@ -105,19 +106,15 @@ func resultOf(targets []results.Target) DriveResult {
 	case d.cutShort != nil:
 		r.Failure = results.VerdictNotTried
 		r.tone = Mixed
-		r.text = "INCOMPLETE: requests work to " + results.FormatSize(d.served)
-		if d.cutShort.Evidence.Limit.Side == "request" {
-			r.text += "; larger ones were not tried"
-		} else {
-			r.Limit = min(d.served, *d.cutShort.SearchedTo)
-			r.text += "; replies were tried only to " + stat.FormatBytes(*d.cutShort.SearchedTo)
-		}
+		limit, text := d.reach()
+		r.Limit = limit
+		r.text = "INCOMPLETE: " + text
 	case d.stopped != nil:
-		r.Limit = min(d.served, *d.stopped.SearchedTo)
 		r.Failure = string(results.CannotTell)
 		r.tone = Mixed
-		r.text = fmt.Sprintf("requests work to %s; replies stop at %s, though asked for more",
-			results.FormatSize(d.served), stat.FormatBytes(*d.stopped.SearchedTo)) + d.growth
+		limit, text := d.reach()
+		r.Limit = limit
+		r.text = text + d.growth
 	case d.served > 0 && results.RepliesUntried(targets):
 		r.Passed = true
 		r.tone = Mixed
@@ -131,6 +128,26 @@ func resultOf(targets []results.Target) DriveResult {
 		r.judge(&results.Target{}, "", d.growth) // no size failed
 	}
 	return r
+}
+
+// reach returns the largest size that works, and says how far requests and replies were tried.
+func (d *driveRecords) reach() (limit int64, text string) {
+	requests := "requests work to " + results.FormatSize(d.served)
+	switch {
+	case d.cutShort != nil && d.cutShort.Evidence.Limit.Side == "request":
+		return d.served, requests + "; larger ones were not tried"
+	case d.cutShort != nil:
+		tried := *d.cutShort.SearchedTo
+		return min(d.served, tried), requests + "; replies were tried only to " +
+			stat.FormatBytes(tried)
+	case d.stopped != nil:
+		tried := *d.stopped.SearchedTo
+		return min(d.served, tried), requests + "; replies stop at " + stat.FormatBytes(tried) +
+			", though asked for more"
+	case len(d.notTried) > 0:
+		return d.served, requests + "; " + strings.Join(d.notTried, ", ") + " were not tried"
+	}
+	return d.served, "works to " + results.FormatSize(d.served)
 }
 
 func isUncompared(t results.Target) bool {

@@ -30,7 +30,18 @@ func TestWhatAServerComesTo(t *testing.T) {
 				{Verdict: results.VerdictNotTried},
 			},
 			false, "fails on characters of several bytes, in a message of 128 KiB: corrupt; " +
-				"ASCII works to 16 MiB",
+				"ASCII requests work to 16 MiB; large replies were not tried",
+		},
+		{
+			"characters and replies in too little time", []results.Target{
+				{Verdict: "corrupt", Size: 128 << 10, Evidence: results.TargetEvidence{
+					Failure: &results.FailureEvidence{Characters: true}}},
+				{Verdict: "ok", SearchedTo: new(int64(32 << 20))},
+				{Verdict: "ok", SearchedTo: new(int64(16 << 20)), Evidence: results.TargetEvidence{
+					Limit: &results.LimitEvidence{Side: "reply", CutShort: true}}},
+			},
+			false, "fails on characters of several bytes, in a message of 128 KiB: corrupt; " +
+				"ASCII requests work to 32 MiB; replies were tried only to 16,777,216 B",
 		},
 		{
 			"characters and a limit", []results.Target{
