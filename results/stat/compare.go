@@ -202,7 +202,11 @@ func (c *Comparison) compareCounters(before, after Dataset, o CompareOptions) (t
 		if i < 0 {
 			continue
 		}
-		change := newChange(old, after.Series[i])
+		new := after.Series[i]
+		if old.Metric.Unit == unitLimit {
+			old, new = withinReach(old, new)
+		}
+		change := newChange(old, new)
 		if len(o.Metrics) > 0 { // whatever was asked for by its name is judged
 			change.Before.Metric.ShownOnly = false
 		}

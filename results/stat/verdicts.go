@@ -2,6 +2,7 @@ package stat
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
@@ -18,7 +19,9 @@ const (
 	unitVerdict = "verdict"
 	unitLimit   = "bytes"
 
-	noLimit = 1 << 50 // value of limitMetric if no limit was found
+	// noLimit is the value of limitMetric, with the largest size that was tried added, if no limit
+	// was found.
+	noLimit = 1 << 50
 
 	// searched is the largest size that drive tries on its own. If it works, there is no limit.
 	searched = 64 << 20
@@ -107,7 +110,7 @@ func (l *seriesList) addTarget(name string, t results.Target) {
 		if search != nil && search.Side == "reply" {
 			side = "/replies"
 		}
-		l.set(name+side, limitMetric, noLimit)
+		l.set(name+side, limitMetric, noLimit+float64(*t.SearchedTo))
 	}
 	if t.Evidence.Growth != nil {
 		l.judge(fmt.Sprintf("%s/growth/capacity=%d", name, t.Evidence.Capacity), t.Verdict)
@@ -116,10 +119,10 @@ func (l *seriesList) addTarget(name string, t results.Target) {
 		return
 	}
 	if t.Size >= searched && t.Served() && t.Evidence.Load == nil {
-		l.set(name+"/requests", limitMetric, noLimit)
+		l.set(name+"/requests", limitMetric, noLimit+float64(t.Size))
 		size := t.Evidence.Size
 		if t.Protocol == "mcp" && size != nil && size.ReplyBytes > searched/2 { // of a tool
-			l.set(name+"/replies", limitMetric, noLimit)
+			l.set(name+"/replies", limitMetric, noLimit+float64(size.ReplyBytes))
 		}
 	}
 	name += fmt.Sprintf("/size=%d", t.Size)
@@ -127,6 +130,26 @@ func (l *seriesList) addTarget(name string, t results.Target) {
 		name += fmt.Sprintf("/inflight=%d/rate=%g", load.Inflight, load.Rate)
 	}
 	l.judge(name, t.Verdict)
+}
+
+// withinReach returns two limits as they are known up to the largest size that both sides tried.
+func withinReach(old, new Series) (Series, Series) {
+	reach := math.Inf(1)
+	for _, limit := range []float64{old.Figure.Median, new.Figure.Median} {
+		if limit >= noLimit {
+			reach = min(reach, limit-noLimit)
+		}
+	}
+	return limitWithin(old, reach), limitWithin(new, reach)
+}
+
+// limitWithin returns a limit, or that there is none up to the size reach.
+func limitWithin(s Series, reach float64) Series {
+	if s.Figure.Median >= reach {
+		s.Values = []float64{noLimit + reach}
+		s.Figure = Median(s.Values)
+	}
+	return s
 }
 
 // FormatBytes writes an exact number of bytes: "10,485,759 B".
