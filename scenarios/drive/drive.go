@@ -39,6 +39,7 @@ type Driver struct {
 	server   *target.Server // nil between a failure and the next start
 	starts   int
 	inChunks bool     // an earlier process of the server split its answers into chunks
+	bare     bool     // an earlier process of the server ended lines of headers with LF alone
 	isLoud   bool     // a record says that the server wrote much to standard error
 	unopened bool     // an LSP server gets no document
 	warned   []string // the formats of the warnings that warnOnce has given
@@ -131,6 +132,7 @@ func (d *Driver) Close() error {
 func (d *Driver) end(politely bool) {
 	if d.server != nil {
 		d.inChunks = d.inChunks || d.server.InChunks()
+		d.bare = d.bare || d.server.BareHeaders() > 0
 		if politely {
 			d.server.Shutdown()
 		} else {
@@ -245,6 +247,10 @@ func (d *Driver) record() results.Target {
 		d.warnOnce(&t, "no document was opened: %s does; for files of yours, record their session "+
 			"with pipebench tap --bodies, and replay it with drive --messages", o.commandLine(0))
 	}
+	if d.bare || d.server != nil && d.server.BareHeaders() > 0 {
+		d.warnOnce(&t, "LF alone ends lines of its headers: clients that look for CR LF (\\r\\n) "+
+			"wait for ever")
+	}
 	if d.protocol.OneRead.Load() {
 		d.warnOnce(&t, "the server %s", target.AdviceOneRead)
 	}
@@ -266,10 +272,6 @@ func (d *Driver) warnOfSideEffects(t *results.Target) {
 	if lines > 0 {
 		d.warnOnce(t, "lines on standard output without a message, the first: %q; log to "+
 			"standard error", first)
-	}
-	if s.BareHeaders() > 0 {
-		d.warnOnce(t, "LF alone ends lines of its headers: clients that look for CR LF (\\r\\n) "+
-			"wait for ever")
 	}
 	unasked, ids := s.Strays.Unasked()
 	if unasked > 0 {

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/pipebench/pipebench/framers"
 	"github.com/pipebench/pipebench/results"
 	"github.com/pipebench/pipebench/results/stat"
 	"github.com/pipebench/pipebench/scenarios/internal/target"
@@ -257,6 +258,20 @@ func (s *search) verify(ctx context.Context) error {
 // oneRead is how many bytes one read takes from a full pipe.
 const oneRead = 64 << 10
 
+// framing is how many bytes the framing adds to a message at most.
+const framing = 64
+
+// isOfReads reports whether a limit may be how much one read takes: a power of two, up to what a
+// pipe holds.
+func (s *search) isOfReads(limit int) bool {
+	for size := 512; size <= max(oneRead, s.driver.options.Capacity); size *= 2 {
+		if limit <= size && size <= limit+framing {
+			return true
+		}
+	}
+	return false
+}
+
 // warnOfReads warns of a limit that may follow from how the server reads: a server that fails above
 // one read, without last words, may take each read for a message.
 func (s *search) warnOfReads(t *results.Target) {
@@ -267,7 +282,6 @@ func (s *search) warnOfReads(t *results.Target) {
 		}
 		return
 	}
-	const framing = 64 // bytes of a message's framing, at most
 	v := target.Verdict(t.Verdict)
 	past := *t.RequestLimit + framing - oneRead
 	endsSilently := v.Ended() && len(t.Evidence.Failure.StderrTail) == 0
@@ -341,6 +355,8 @@ func (s *search) record() results.Target {
 		t.ReplyLimit = &largest
 	}
 	failed := s.failure()
+	isLines := s.driver.protocol.Framing.String() == framers.NDJSON().String()
+	failed.LimitsLines = isLines && s.side == requestSide && !s.isOfReads(int(largest))
 	if s.call != "" {
 		e.Call = s.call
 		e.Asked = s.Low

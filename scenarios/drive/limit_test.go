@@ -118,6 +118,50 @@ func TestAServerThatTakesEachReadForAMessageIsNamed(t *testing.T) {
 	}
 }
 
+// refusingServer reads lines of 100,000 bytes at most, and refuses the pieces of a longer one.
+const refusingServer = `
+import json, sys
+while line := sys.stdin.buffer.readline(100_000):
+    answer = {"jsonrpc": "2.0", "id": None, "error": {"code": -32700, "message": "no JSON"}}
+    try:
+        answer = {"jsonrpc": "2.0", "id": json.loads(line)["id"], "result": {}}
+    except ValueError:
+        pass
+    print(json.dumps(answer), flush=True)
+`
+
+// A limit on lines is told from one on reads.
+func TestALimitOnLinesIsNamed(t *testing.T) {
+	t.Parallel()
+	o := drive.Options{Command: python(t, refusingServer), Protocol: "jsonrpc", Patience: 3e8}
+	limits, err := begin(t, o).FindLimits(t.Context(), 256<<10, discard)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const want = "it could not read the request: does it limit the length of a line?"
+	if advice := limits[0].Evidence.Advice; !strings.Contains(advice, want) {
+		t.Errorf("advises %q", advice)
+	}
+}
+
+// A search starts the server many times, and warns of its headers once.
+func TestASearchWarnsOfHeadersWithLFAlone(t *testing.T) {
+	t.Parallel()
+	o := server("mislength 0 LF")
+	o.Protocol = "lsp"
+	limits, err := begin(t, o).FindLimits(t.Context(), 64<<10, discard)
+	if err != nil {
+		t.Fatal(err)
+	}
+	said := 0
+	for _, l := range limits {
+		said += strings.Count(strings.Join(l.Warnings, " "), "LF alone ends lines of its headers")
+	}
+	if said != 1 {
+		t.Errorf("%d times in %+v", said, limits)
+	}
+}
+
 // losingServer has a non-blocking output, and keeps what a write refuses as far as it fits into a
 // buffer: the first byte too many comes with the next answer, and much more is lost.
 const losingServer = `
@@ -171,6 +215,9 @@ for line in sys.stdin.buffer:
 
 // The rest of an answer that a non-blocking output lost is not waited for.
 func TestALostRestIsNotWaitedFor(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("only Linux tells that another process does not block")
+	}
 	t.Parallel()
 	o := drive.Options{Command: python(t, droppingServer), Protocol: "jsonrpc",
 		Patience: time.Hour, Longest: time.Hour}

@@ -173,7 +173,9 @@ func (d *Driver) growthIn(ctx context.Context, capacity, most int, sink Sink) er
 	if fewSizes || wasSmall {
 		return nil
 	}
-	small := &Driver{options: d.options, target: d.target, protocol: d.protocol}
+	small := &Driver{
+		options: d.options, target: d.target, protocol: d.protocol, warned: d.warned,
+	}
 	small.options.Capacity = capacity
 	small.target.Pipes.Capacity = capacity
 	defer small.end(true /* politely */)

@@ -28,6 +28,7 @@ const (
 func (s *Server) Explain(ctx context.Context, before Usage, out *Outcome) {
 	out.Evidence = cmp.Or(out.Evidence, new(results.FailureEvidence))
 	e := out.Evidence
+	out.oneRead = s.Protocol().OneRead.Load()
 	e.Accepted = out.accepted
 	e.ServedBefore = s.served
 	e.Offset = out.offset

@@ -26,6 +26,8 @@ type Outcome struct {
 	// InFrames says that an MCP server sent the answer in a form other than a line. No MCP client
 	// reads any other form.
 	InFrames bool
+	// LimitsLines says that lines are limited to a length that is not one of reads.
+	LimitsLines bool
 	// Evidence tells how the server failed. It is nil if the server did not fail. The method
 	// Explain completes the evidence.
 	Evidence *results.FailureEvidence
@@ -40,6 +42,7 @@ type Outcome struct {
 	sent     int64           // bytes of all that the pipe had taken by then
 
 	nonBlocking bool // the server's standard output is known to be non-blocking
+	oneRead     bool // the server is known to take what one read returns for one message
 }
 
 // Lives reports whether the server can be asked again.

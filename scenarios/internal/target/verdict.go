@@ -152,12 +152,21 @@ const AdviceOneRead = "takes what one read returns for one message: split its in
 const AdviceReads = "does it take each read for one message? a notification and the next request " +
 	"may come in one read, and in Node a 'data' event is not a message: use readline"
 
-// advice is about messages that came in place of an answer.
-func (a arrivals) advice() string {
+// adviceOnLines is for a server that may limit the length of a line.
+const adviceOnLines = "does it limit the length of a line? look for readline(n), fgets, or a " +
+	"scanner's buffer"
+
+// adviceOnArrivals is about messages that came in place of an answer.
+func (o *Outcome) adviceOnArrivals() string {
+	const unread = "it could not read the request: "
 	switch {
-	case a.refused:
-		return "it could not read the request: " + AdviceReads
-	case a.id != "":
+	case o.arrivals.refused && o.oneRead:
+		return unread + "it " + AdviceOneRead
+	case o.arrivals.refused && o.LimitsLines:
+		return unread + adviceOnLines
+	case o.arrivals.refused:
+		return unread + AdviceReads
+	case o.arrivals.id != "":
 		return adviceOnID
 	}
 	return adviceInPieces
@@ -183,7 +192,7 @@ func (o *Outcome) Advice(command string) string {
 	e := o.Evidence
 	switch {
 	case o.Verdict == Unanswered && o.arrivals.n > 0:
-		return o.Why + "; " + o.arrivals.advice()
+		return o.Why + "; " + o.adviceOnArrivals()
 	case o.Verdict == Unanswered || o.Verdict == ErrorReply || o.Verdict == Corrupt:
 		return o.Why + "; " + o.Verdict.Advice()
 	case o.Verdict == Truncated && o.pending.Length > 0:
