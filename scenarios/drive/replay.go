@@ -339,10 +339,10 @@ func (r *replay) explain(ctx context.Context, requests []recorded, hasTime bool)
 }
 
 const (
-	adviceOnCause = "with message %[1]d there is no answer to message %[2]d, and without it there " +
-		"is one; message %[1]d may leave a lock held or work unfinished, end the thread that reads " +
-		"with an error, be read or announced in a wrong length, or, if it is large, fill a buffer: " +
-		"pipebench inspect PID tells more while your client hangs"
+	adviceOnCause = "with message %[1]d there is no answer to message %[2]d, and without it " +
+		"there is one; message %[1]d may leave a lock held or work unfinished, end the thread " +
+		"that reads with an error, be read or announced in a wrong length, or, if it is large, " +
+		"fill a buffer: pipebench inspect PID tells more while your client hangs"
 	adviceOnChance = "no message alone is the cause: look for a count, a limit, a lock or a race " +
 		"in the server; pipebench inspect PID tells more while your client hangs"
 )

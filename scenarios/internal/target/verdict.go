@@ -142,8 +142,8 @@ const adviceInPieces = "send the answer as one whole message (in MCP one line; M
 	"no chunks), with the id of its request"
 
 // adviceOnID is for an answer with another id than the request.
-const adviceOnID = "an answer belongs to the request whose id it has: copy the id of the request, " +
-	"unchanged and of the same type"
+const adviceOnID = "an answer belongs to the request whose id it has: copy the id of the " +
+	"request, unchanged and of the same type"
 
 // AdviceOneRead is for a server that refuses two messages in one read, and answers each alone.
 const AdviceOneRead = "takes what one read returns for one message: split its input at newlines"
