@@ -223,8 +223,9 @@ func TestALostRestIsNotWaitedFor(t *testing.T) {
 		Patience: time.Hour, Longest: time.Hour}
 	r, _ := sweepOf(t, o, 256<<10)
 	f := r.Evidence.Failure
+	const says = "B of it came, and its standard output is non-blocking"
 	if r.Verdict != string(target.Truncated) || f.Partial == 0 || f.Probe != "" ||
-		!strings.HasSuffix(r.Evidence.Why, "B of it came, and its standard output is non-blocking") {
+		!strings.HasSuffix(r.Evidence.Why, says) {
 		t.Errorf("%s: %s, %+v", r.Verdict, r.Evidence.Why, f)
 	}
 }

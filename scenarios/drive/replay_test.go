@@ -147,8 +147,8 @@ func TestAReplaySaysWhatCameBeforeARequestWithoutAnswer(t *testing.T) {
 }
 
 // adviceOnTwo says what was shown of message 2 in a replay, and what is likely.
-const adviceOnTwo = "with message 2 there is no answer to message 3, and without it there is one; " +
-	"message 2 may leave a lock held "
+const adviceOnTwo = "with message 2 there is no answer to message 3, and without it there is " +
+	"one; message 2 may leave a lock held "
 
 // A small notification may take a lock, or end the thread that reads.
 func TestAReplayTriesWithoutASmallNotification(t *testing.T) {
@@ -163,8 +163,8 @@ func TestAReplayTriesWithoutASmallNotification(t *testing.T) {
 			payload.Message{Dir: "request", Size: len(body), Body: []byte(body)})
 	}
 	e := replayed(t, "hangs lock", "jsonrpc", messages).Evidence
-	const says = "; right after message 2, lock of 33 B, which expects no answer; without message 2 " +
-		"it is answered"
+	const says = "; right after message 2, lock of 33 B, which expects no answer; without " +
+		"message 2 it is answered"
 	if !strings.HasSuffix(e.Why, says) || !strings.HasPrefix(e.Advice, adviceOnTwo) {
 		t.Errorf("says %q and advises %q", e.Why, e.Advice)
 	}
