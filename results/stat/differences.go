@@ -30,6 +30,9 @@ type Difference struct {
 	Framing    string // "" if everything is slower
 	Slow, Fast []int  // the machines, as indices of the list of members
 	Ratio      float64
+	// Between has the other machines if all differ by degrees, without a gap that stands out.
+	// Slow is then the slowest machine alone, and Fast the fastest.
+	Between []int
 	// Cells has the measurements in which that is so. The first is the one that most machines made
 	// well enough or, of several, the most usual one in which they differ most.
 	// If everything is slower, these are cells without a framing.
@@ -270,7 +273,7 @@ func markOddRaw(members []Member, found []Difference) {
 		if d.Framing != results.FramingRaw {
 			continue
 		}
-		for _, i := range d.Fewer() {
+		for _, i := range slices.Concat(d.Fewer(), d.Between) {
 			for at := range members[i].Figures {
 				f := &members[i].Figures[at]
 				beside := f.Cell

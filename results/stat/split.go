@@ -12,13 +12,15 @@ import (
 // A split has the machines that are slower and faster in one measurement.
 type split struct {
 	cell       results.Cell
-	slow, fast []value
-	isSure     bool // without another measurement
+	slow, fast []value // the slowest machine comes first
+	degrees    []value // all machines, if they differ by degrees
+	isSure     bool    // without another measurement
 }
 
-// splitAll cuts machines into two sides where neighbours are furthest apart, at least by a tenth,
-// and then the larger side again. If there is no such gap, it cuts them in the middle of their
-// range. The sides must differ by the factor least. noisy is how many machines more are too noisy.
+// splitAll cuts machines into two sides, and then the larger side again. If they stand at no
+// levels, they differ by degrees: it cuts them in the middle of their range, once. The sides, or
+// both ends of the range, must differ by the factor least. noisy is how many machines more are too
+// noisy.
 func splitAll(values []value, noisy int, least float64) []split {
 	if len(values) < 2 {
 		return nil
@@ -26,18 +28,8 @@ func splitAll(values []value, noisy int, least float64) []split {
 	sorted := slices.SortedFunc(slices.Values(values), func(a, b value) int {
 		return cmp.Or(cmp.Compare(a.mid, b.mid), a.member-b.member)
 	})
-	at := 1
-	for i := 2; i < len(sorted); i++ {
-		if sorted[i].mid-sorted[i-1].mid > sorted[at].mid-sorted[at-1].mid {
-			at = i
-		}
-	}
-	below, above := sorted[at-1], sorted[at]
-	gap := above.mid - below.mid
-	s, isSplit := splitAt(sorted, noisy, below.mid+gap/2)
-	if isSplit && gap >= math.Log(leastFactor) && s.distance() >= math.Log(least) {
-		noise := below.hi - below.mid + above.mid - above.lo
-		s.isSure = gap >= math.Log(sureFactor) && gap >= 2*noise
+	s, isSplit := splitLevels(sorted, noisy)
+	if isSplit && s.distance() >= math.Log(least) {
 		larger := s.fast
 		if len(s.slow) > len(s.fast) {
 			larger = s.slow
@@ -45,10 +37,66 @@ func splitAll(values []value, noisy int, least float64) []split {
 		return append([]split{s}, splitAll(larger, noisy, least)...)
 	}
 	s, isSplit = splitAt(sorted, noisy, (sorted[0].mid+sorted[len(sorted)-1].mid)/2)
-	if isSplit && s.distance() >= math.Log(least) {
-		return []split{s}
+	if isSplit && len(sorted) > 2 {
+		s.degrees = sorted
+		slowest, fastest := s.ends()
+		if fastest.lo-slowest.hi >= math.Log(least) {
+			return []split{s}
+		}
 	}
 	return nil
+}
+
+// ends returns the slowest and the fastest machine.
+func (s split) ends() (slowest, fastest value) { return s.slow[0], s.fast[len(s.fast)-1] }
+
+// splitLevels cuts machines that stand at levels, with a gap of at least a tenth between the sides.
+// Of several gaps, it takes the one with the fewest machines on one side.
+func splitLevels(sorted []value, noisy int) (s split, isSplit bool) {
+	gap := func(at int) float64 { return sorted[at].mid - sorted[at-1].mid }
+	widest := 0.0
+	for at := 1; at < len(sorted); at++ {
+		widest = max(widest, gap(at))
+	}
+	if !areLevels(sorted, widest/2) {
+		return split{}, false
+	}
+	least := max(widest/2, math.Log(leastFactor))
+	for few := 1; 2*few <= len(sorted); few++ {
+		for _, at := range []int{few, len(sorted) - few} {
+			if gap(at) < least {
+				continue
+			}
+			below, above := sorted[at-1], sorted[at]
+			s, isSplit = splitAt(sorted, noisy, (below.mid+above.mid)/2)
+			if isSplit {
+				noise := below.hi - below.mid + above.mid - above.lo
+				s.isSure = gap(at) >= max(math.Log(sureFactor), 2*noise)
+				return s, true
+			}
+		}
+	}
+	return split{}, false
+}
+
+// areLevels reports whether machines stand at a few levels, with at least this gap between them: no
+// level is as wide as the gap, and at most half of the machines are alone.
+func areLevels(sorted []value, gap float64) bool {
+	alone := 0
+	first := 0 // of the level
+	for i, v := range sorted {
+		if i+1 < len(sorted) && sorted[i+1].mid-v.mid < gap {
+			continue
+		}
+		if v.lo-sorted[first].hi >= gap {
+			return false
+		}
+		if i == first {
+			alone++
+		}
+		first = i + 1
+	}
+	return len(sorted) == 2 || 2*alone <= len(sorted)
 }
 
 // splitAt cuts machines into those that are clearly below and clearly above. isSplit is false if
@@ -66,8 +114,12 @@ func splitAt(sorted []value, noisy int, cut float64) (s split, isSplit bool) {
 	return s, len(s.slow) > 0 && len(s.fast) > 0 && enough
 }
 
-// distance is how far the medians of the two sides are apart.
+// distance is how far the medians of the two sides are apart or, by degrees, the ends of the range.
 func (s split) distance() float64 {
+	if len(s.degrees) > 0 {
+		slowest, fastest := s.ends()
+		return fastest.mid - slowest.mid
+	}
 	middle := func(side []value) float64 {
 		var all []float64
 		for _, v := range side {
@@ -150,5 +202,15 @@ func join(all []split) (d Difference, isSure bool, others []split) {
 		}
 	}
 	d.Ratio = math.Exp(medianOf(distances))
+	if len(all[0].degrees) > 0 {
+		slowest, fastest := all[0].ends()
+		d.Slow = []int{slowest.member}
+		d.Fast = []int{fastest.member}
+		for _, v := range all[0].degrees {
+			if v != slowest && v != fastest {
+				d.Between = append(d.Between, v.member)
+			}
+		}
+	}
 	return d, isSure, others
 }

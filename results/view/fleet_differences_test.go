@@ -2,6 +2,7 @@ package view
 
 import (
 	"fmt"
+	"math"
 	"regexp"
 	"slices"
 	"strings"
@@ -55,6 +56,7 @@ func with(
 // The first sentences on a fleet say what is built into it, and nothing else.
 func TestAFleetIsToldByItsTruth(t *testing.T) {
 	const in2 = ", in 2 of 2 measurements"
+	const between = " (messages of 65,000 B, on one CPU)" + in2 + ", with "
 	const where = " (messages of 65,000 B, on one CPU)" + in2 + "."
 	raw2 := map[string]float64{"raw": 2}
 	all3 := map[string]float64{"": 3}
@@ -137,8 +139,35 @@ func TestAFleetIsToldByItsTruth(t *testing.T) {
 			"ndjson keeps 61 % of raw's speed on n04, n05 and n06 and 85 % on n01, n02 and n03"}},
 		{"a gradient", with(alike(20), func(i int, m *resultstest.Machine) {
 			m.Slow = map[string]float64{"ndjson": 1 + 0.025*float64(i)}
-		}), []string{"ndjson keeps 72 to 83 % of raw's speed on n01, n02, n03, n04, n05 and 4 " +
-			"more (of 20) and "}},
+		}), []string{"ndjson keeps 58 % of raw's speed on n20 and 85 % on n01" + between + "18 " +
+			"machines in between."}},
+		{"everything by degrees", with(alike(12), func(i int, m *resultstest.Machine) {
+			m.Slow = map[string]float64{"": math.Pow(1.1, float64(i))}
+		}), []string{"Everything is 2.9 times slower on n12: raw reaches #GB/s there and #GB/s " +
+			"on n01" + between + "10 machines in between."}},
+		{"steep degrees", with(alike(12), func(i int, m *resultstest.Machine) {
+			m.Slow = map[string]float64{"ndjson": math.Pow(1.3, float64(i))}
+		}), []string{"ndjson keeps 5 % of raw's speed on n12 and 85 % on n01" + between + "10 " +
+			"machines in between."}},
+		{"speeds spread over 1 to 2", with(alike(12), func(i int, m *resultstest.Machine) {
+			_, spread := math.Modf(math.Phi * float64(i))
+			m.Slow = map[string]float64{"": 1 + spread}
+		}), []string{"Everything is 1.9 times slower on n09: raw reaches #GB/s there and #GB/s " +
+			"on n01" + between + "10 machines in between."}},
+		{"three machines by degrees", with(alike(3), func(i int, m *resultstest.Machine) {
+			m.Slow = map[string]float64{"chunked:61440": 1 + 0.3*float64(i)}
+		}), []string{"60 KiB chunks keep 50 % of raw's speed on n03 and 80 % on n01" + between +
+			"1 machine in between."}},
+		{"one far off, the others by degrees", with(alike(12),
+			func(i int, m *resultstest.Machine) {
+				m.Slow = map[string]float64{"ndjson": 1 + 0.025*float64(i)}
+				if i == 0 {
+					m.Slow = map[string]float64{"ndjson": 3}
+				}
+			}), []string{
+			"ndjson keeps 28 % of raw's speed on n01 and 68 to 81 % elsewhere" + where,
+			"ndjson keeps 67 % of raw's speed on n12 and 83 % on n02" + between + "9 machines in " +
+				"between."}},
 		{"two kernels", with(alike(8), func(i int, m *resultstest.Machine) {
 			if i%2 == 0 {
 				m.Kernel = "6.1.7"
@@ -209,6 +238,12 @@ func TestAFleetIsToldByItsTruth(t *testing.T) {
 			}
 		}), []string{"The runs of srv disagree: ndjson keeps 57 % of raw's speed in 1 of 5 runs " +
 			"(2026-11-23) and 85 % in the others" + where}},
+		{"runs that drift", with(alike(12), func(i int, m *resultstest.Machine) {
+			m.Name = "srv"
+			m.After = time.Duration(i) * 24 * time.Hour
+			m.Slow = map[string]float64{"ndjson": math.Pow(1.3, float64(i))}
+		}), []string{"The runs of srv disagree: ndjson keeps 5 % of raw's speed in the run of " +
+			"2026-12-02 and 85 % in that of 2026-11-21" + between + "10 runs in between."}},
 	}
 	for _, tt := range tests {
 		lead := Summarise(setOf(tt.machines...)).Meaning

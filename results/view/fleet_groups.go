@@ -50,14 +50,15 @@ func (c comparison) groups(all []stat.Member) []Group {
 }
 
 // FramingGroups returns groups of machines that keep different shares of raw's speed, by framing. A
-// framing in which the machines do not differ is left out.
+// framing in which the machines do not differ, or differ by degrees, is left out.
 func FramingGroups(members []stat.Member) map[string][]Group {
 	groups := make(map[string][]Group)
 	c := comparison{members: members}
 	for _, d := range stat.Differences(members) {
 		isStream := d.Cells[0].Pattern == patternStream
 		isFraming := d.Framing != "" && d.Framing != results.FramingRaw
-		if isStream && isFraming && groups[d.Framing] == nil {
+		isCut := len(d.Between) == 0
+		if isStream && isFraming && isCut && groups[d.Framing] == nil {
 			groups[d.Framing] = []Group{c.group(d, d.Slow), c.group(d, d.Fast)}
 		}
 	}

@@ -39,7 +39,7 @@ func (c comparison) sentence(d stat.Difference) string {
 	if isShown && v.isShare {
 		return fmt.Sprintf("%s %s%s %s and %s %s%s%s.", measuredVerb(v.cell, "keeps", "keep"),
 			rangeOf(v, here), ofRaw(v.cell), on, rangeOf(v, there), elsewhere,
-			whereMeasured(v.cell), countOf(d))
+			whereMeasured(v.cell), c.countOf(d))
 	}
 	subject, areMany := c.subject(d)
 	verb := " is"
@@ -48,11 +48,11 @@ func (c comparison) sentence(d stat.Difference) string {
 	}
 	if !isShown {
 		return fmt.Sprintf("%s%s %s times %s %s, compared with other framings there%s.",
-			subject, verb, results.FormatNumber(d.Ratio, 2), change, on, countOf(d))
+			subject, verb, results.FormatNumber(d.Ratio, 2), change, on, c.countOf(d))
 	}
 	text := fmt.Sprintf("%s%s %s times %s %s: %s %s there and %s %s%s%s.", subject, verb,
 		results.FormatNumber(v.ratio(), 2), change, on, reaches(d, v.cell), rangeOf(v, here),
-		rangeOf(v, there), elsewhere, whereMeasured(v.cell), countOf(d))
+		rangeOf(v, there), elsewhere, whereMeasured(v.cell), c.countOf(d))
 	if c.isAlone(d) {
 		text += " Framings are as fast there as elsewhere."
 	}
@@ -107,12 +107,20 @@ func rangeOf(v contrast, side sideRange) string {
 }
 
 // countOf says in how many measurements a difference was found, if it could be in several. If they
-// are of certain messages alone, it says of which.
-func countOf(d stat.Difference) string {
-	if len(d.Compared) < 2 {
-		return ""
+// are of certain messages alone, it says of which. By degrees, it counts the machines in between.
+func (c comparison) countOf(d stat.Difference) string {
+	text := ""
+	if len(d.Compared) > 1 {
+		text = ", in " + measurementsOf(d, " measurements")
 	}
-	return ", in " + measurementsOf(d, " measurements")
+	unit := "machine"
+	if c.areRuns {
+		unit = "run"
+	}
+	if n := len(d.Between); n > 0 {
+		text += ", with " + results.FormatCount(n, unit) + " in between"
+	}
+	return text
 }
 
 func measurementsOf(d stat.Difference, unit string) string {
@@ -153,6 +161,9 @@ func (c comparison) table() Table {
 	for _, d := range c.differences {
 		v, isShown := c.contrast(d)
 		subject, _ := c.subject(d)
+		if len(d.Between) > 0 {
+			subject += ", by degrees"
+		}
 		slow := c.name(d, d.Slow)
 		fast := c.name(d, d.Fast)
 		messages := ""
