@@ -52,22 +52,12 @@ func (c comparison) contrast(d stat.Difference) (best contrast, isShown bool) {
 // contrasts returns a contrast for each measurement in which figures of a framing show the
 // difference.
 func (c comparison) contrasts(d stat.Difference, framing string, areShares bool) []contrast {
-	slow := c.usualOf(d, d.Slow)
-	fast := c.usualOf(d, d.Fast)
-	if len(slow) == 0 || len(fast) == 0 || areShares {
-		slow = d.Slow
-		fast = d.Fast
-	}
 	var all []contrast
 	for _, cell := range d.Cells {
 		cell.Framing = framing
-		isOdd := d.Framing == "" && framing == results.FramingRaw
-		v := contrast{
-			cell:    cell,
-			slow:    c.rangeOn(d.Slow, slow, cell, areShares, isOdd),
-			fast:    c.rangeOn(d.Fast, fast, cell, areShares, isOdd),
-			isShare: areShares,
-		}
+		v := contrast{cell: cell, isShare: areShares}
+		v.slow = c.rangeOn(d, d.Slow, v)
+		v.fast = c.rangeOn(d, d.Fast, v)
 		if v.slow.N > 0 && v.fast.N > 0 && v.ratio() >= leastRatio {
 			all = append(all, v)
 		}
@@ -78,52 +68,55 @@ func (c comparison) contrasts(d stat.Difference, framing string, areShares bool)
 // leastRatio is the smallest ratio between two figures that is worth telling: a tenth.
 const leastRatio = 1.1
 
-// usualOf returns the machines of a side without those on which everything is slower or faster, if
-// the difference is about something else.
-func (c comparison) usualOf(d stat.Difference, side []int) []int {
-	if d.Framing == "" {
-		return side
+// rangeOn sums up the figures of those machines of a side that have no other difference in speed.
+// If all have, it sums up all.
+func (c comparison) rangeOn(d stat.Difference, side []int, v contrast) sideRange {
+	var all, usual []float64
+	for _, i := range side {
+		figure, isKnown := c.figure(i, v)
+		if !isKnown {
+			continue
+		}
+		all = append(all, figure)
+		if !c.isOdd(i, d) {
+			usual = append(usual, figure)
+		}
 	}
-	return selected(side, func(i int) bool {
-		return !slices.ContainsFunc(c.differences, func(other stat.Difference) bool {
-			return other.Framing == "" && slices.Contains(other.Fewer(), i)
-		})
-	})
-}
-
-// rangeOn sums up the figures of the usual machines of a side in a measurement, without those
-// beside an odd raw if they are shares, or if withoutOdd is set.
-func (c comparison) rangeOn(
-	side, usual []int, cell results.Cell, areShares, withoutOdd bool,
-) sideRange {
-	out := sideRange{Spread: stat.SpreadOf(c.valuesOn(usual, cell, areShares, withoutOdd))}
-	for _, value := range c.valuesOn(side, cell, areShares, false) {
-		isBelow := value*leastRatio < out.Least
-		isAbove := value > out.Most*leastRatio
+	if len(usual) == 0 {
+		usual = all
+	}
+	out := sideRange{Spread: stat.SpreadOf(usual)}
+	for _, figure := range all {
+		isBelow := figure*leastRatio < out.Least
+		isAbove := figure > out.Most*leastRatio
 		out.isUsual = out.isUsual || isBelow || isAbove
 	}
 	return out
 }
 
-// valuesOn lists the clear figures of machines in a measurement.
-func (c comparison) valuesOn(
-	side []int, cell results.Cell, areShares, withoutOdd bool,
-) (values []float64) {
-	for _, i := range side {
-		for _, f := range c.members[i].Figures {
-			if f.Cell != cell || withoutOdd && (f.OddRaw || f.RunsDiffer) {
-				continue
-			}
-			e := f.Speed
-			if areShares {
-				e = f.Compared()
-			}
-			if stat.IsClear(e) {
-				values = append(values, e.Median)
-			}
+// isOdd reports whether everything, or raw alone, is slower or faster on a machine, and d is not
+// that difference.
+func (c comparison) isOdd(machine int, d stat.Difference) bool {
+	return slices.ContainsFunc(c.differences, func(other stat.Difference) bool {
+		isOfSpeed := other.Framing == "" || other.Framing == results.FramingRaw
+		isOther := other.Framing != d.Framing
+		return isOfSpeed && isOther && slices.Contains(other.Fewer(), machine)
+	})
+}
+
+// figure returns the figure of a machine that a contrast is about, if it is clear.
+func (c comparison) figure(machine int, v contrast) (figure float64, isKnown bool) {
+	for _, f := range c.members[machine].Figures {
+		if f.Cell != v.cell {
+			continue
 		}
+		e := f.Speed
+		if v.isShare {
+			e = f.Compared()
+		}
+		return e.Median, stat.IsClear(e)
 	}
-	return values
+	return 0, false
 }
 
 // framingsOf lists the framings that machines measured, without raw.
