@@ -103,8 +103,9 @@ func (d Difference) rank() int {
 
 // A stream has the figures of one combination of settings.
 type stream struct {
-	clear map[int]map[string]Figure // by member, then by framing
-	noisy map[string]int            // by framing: number of machines whose figure is not clear
+	clear  map[int]map[string]Figure // by member, then by framing
+	noisy  map[string]int            // by framing: number of machines whose figure is not clear
+	pooled map[int]bool              // by member: its runs differ in raw or in everything
 }
 
 // streamsOf groups figures by their cell without the framing. A machine with only one clear framing
@@ -113,15 +114,23 @@ func streamsOf(members []Member, isWanted func(results.Cell) bool) map[results.C
 	streams := make(map[results.Cell]stream)
 	for i, m := range members {
 		for _, f := range m.Figures {
-			if f.RunsDiffer || !isWanted(f.Cell) {
+			if !isWanted(f.Cell) {
 				continue
 			}
 			cell := f.Cell
 			cell.Framing = ""
 			s, isKnown := streams[cell]
 			if !isKnown {
-				s = stream{make(map[int]map[string]Figure), make(map[string]int)}
+				s = stream{
+					clear:  make(map[int]map[string]Figure),
+					noisy:  make(map[string]int),
+					pooled: make(map[int]bool),
+				}
 				streams[cell] = s
+			}
+			if f.RunsDiffer {
+				s.pooled[i] = s.pooled[i] || f.Cell.Framing == results.FramingRaw
+				continue
 			}
 			isDoubtful := slices.Contains(m.Doubtful, f.Cell)
 			if isDoubtful || !IsClear(f.steady) || f.Speed.Interval.Lo <= 0 {
@@ -184,8 +193,10 @@ func (s stream) takeApart() map[string][]value {
 			below = append(below, v.lo)
 			above = append(above, v.hi)
 		}
-		all := value{i, p.machine[i], medianOf(below), medianOf(above)}
-		values[""] = append(values[""], all)
+		if !s.pooled[i] {
+			all := value{i, p.machine[i], medianOf(below), medianOf(above)}
+			values[""] = append(values[""], all)
+		}
 	}
 	return values
 }

@@ -107,7 +107,7 @@ func (c comparison) isOdd(machine int, d stat.Difference) bool {
 // figure returns the figure of a machine that a contrast is about, if it is clear.
 func (c comparison) figure(machine int, v contrast) (figure float64, isKnown bool) {
 	for _, f := range c.members[machine].Figures {
-		if f.Cell != v.cell {
+		if f.Cell != v.cell || f.RunsDiffer {
 			continue
 		}
 		e := f.Speed

@@ -244,6 +244,19 @@ func TestAFleetIsToldByItsTruth(t *testing.T) {
 			m.Slow = map[string]float64{"ndjson": math.Pow(1.3, float64(i))}
 		}), []string{"The runs of srv disagree: ndjson keeps 5 % of raw's speed in the run of " +
 			"2026-12-02 and 85 % in that of 2026-11-21" + between + "10 runs in between."}},
+		{"a machine whose runs disagree", with(alike(6), func(i int, m *resultstest.Machine) {
+			if i == 0 {
+				m.Slow = all3
+			}
+			if i > 3 {
+				m.Name = "srv"
+				m.After = time.Duration(i) * 24 * time.Hour
+				m.Slow = map[string]float64{"": float64(i - 3)}
+			}
+		}), []string{
+			"Everything is 3.0 times slower on n01: raw reaches #GB/s there and #GB/s on n02, n03 " +
+				"and n04" + where,
+			"The runs of srv disagree: everything is 2.0 times slower in the run of "}},
 	}
 	for _, tt := range tests {
 		lead := Summarise(setOf(tt.machines...)).Meaning
