@@ -46,7 +46,7 @@ func (c comparison) inRuns(d stat.Difference, side []int, isSecond bool) string 
 	name := c.name(d, side)
 	areTwo := len(d.Slow)+len(d.Fast) == 2
 	switch {
-	case areTwo && name == c.members[side[0]].Environment().Run:
+	case areTwo && strings.HasPrefix(c.members[side[0]].Environment().Run, name):
 		return "in run " + name
 	case areTwo && isSecond:
 		return "in that of " + name
