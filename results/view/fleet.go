@@ -159,7 +159,7 @@ const mostDifferences = 6
 // says what differs most, or that nothing does; it is "" if noise hides that.
 func differenceSection(found comparison) (out Section, title string) {
 	members := found.members
-	main, isMeasured := mainStream(members)
+	main, isMeasured := found.mainStream()
 	if !isMeasured {
 		return Section{}, ""
 	}

@@ -310,6 +310,23 @@ func TestMachinesThatStandOutHaveReasons(t *testing.T) {
 	}
 }
 
+// The table has the messages that the first sentence is about, and says that there are others.
+func TestTheTableShowsWhatTheFirstSentenceSays(t *testing.T) {
+	machines := alike(3)
+	machines[1].SlowAt = func(c results.Cell) float64 {
+		if c.Framing == "ndjson" && c.Size == 4000 {
+			return 1.5
+		}
+		return 1
+	}
+	members := stat.FleetOf(setOf(machines...)).Members()
+	table := FleetSections(members, nil)[1].Tables[1]
+	const want = "Goodput vs raw, messages of 4,000 B, one CPU alone (one of 2 combinations measured)"
+	if table.Title != want {
+		t.Errorf("title %q", table.Title)
+	}
+}
+
 // However narrow the screen is, the table has the framing in which machines differ.
 func TestTheFramingThatDiffersIsShownFirst(t *testing.T) {
 	members := stat.FleetOf(setOf(slow(2, 1, map[string]float64{"ndjson": 1.5})...)).Members()

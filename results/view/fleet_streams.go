@@ -57,6 +57,7 @@ func FleetStreams(members []stat.Member) []results.Cell {
 type fleetStream struct {
 	cell     results.Cell // of all these measurements, without the framing
 	framings []string     // without raw
+	all      int          // how many such groups there are
 }
 
 // of returns the measurement of a framing.
@@ -71,15 +72,16 @@ func withoutFraming(c results.Cell) results.Cell {
 	return c
 }
 
-// mainStream returns the stream that most machines measured, at the first placement and the size
-// nearest to the usual one. The framings in which machines differ most come first. isMeasured is
-// false if there is none.
-func mainStream(members []stat.Member) (main fleetStream, isMeasured bool) {
+// mainStream returns the stream that the first sentence is about or, if that is about none, the one
+// that most machines measured, at the first placement and the size nearest to the usual one. The
+// framings in which machines differ most come first. isMeasured is false if there is none.
+func (c comparison) mainStream() (main fleetStream, isMeasured bool) {
+	members := c.members
 	var all []fleetStream
 	for _, same := range grouped(FleetStreams(members), withoutFraming) {
 		v := fleetStream{cell: withoutFraming(same[0])}
-		for _, c := range same {
-			v.framings = append(v.framings, c.Framing)
+		for _, own := range same {
+			v.framings = append(v.framings, own.Framing)
 		}
 		all = append(all, v)
 	}
@@ -91,6 +93,14 @@ func mainStream(members []stat.Member) (main fleetStream, isMeasured bool) {
 			len(b.measured(members))-len(a.measured(members)),
 			cmp.Compare(sizeDistance(a.cell.Size), sizeDistance(b.cell.Size)))
 	})
+	if len(c.differences) > 0 {
+		told, _ := c.contrast(c.differences[0])
+		isTold := func(v fleetStream) bool { return v.cell == withoutFraming(told.cell) }
+		if i := slices.IndexFunc(all, isTold); i >= 0 {
+			main = all[i]
+		}
+	}
+	main.all = len(all)
 	distance := func(framing string) float64 {
 		figure := FleetFigure(members, main.of(framing))
 		return figure.Most / max(figure.Least, 1e-9)
@@ -116,7 +126,7 @@ func (v fleetStream) measured(members []stat.Member) []stat.Member {
 
 // AreFew reports whether few machines measured framings. These are shown one by one.
 func AreFew(members []stat.Member) bool {
-	main, _ := mainStream(members)
+	main, _ := comparison{members: members}.mainStream()
 	return len(main.measured(members)) <= stat.FewMachines
 }
 
@@ -131,6 +141,9 @@ func (v fleetStream) table(firstTitle string, groups []Group) Table {
 			{Title: "number", Right: true},
 			{Title: "raw", Right: true},
 		},
+	}
+	if v.all > 1 {
+		t.Title += fmt.Sprintf(" alone (one of %d combinations measured)", v.all)
 	}
 	for i, framing := range v.framings {
 		title := results.FramingPhrase(framing)
