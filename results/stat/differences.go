@@ -228,7 +228,6 @@ func (s stream) logarithms() polish {
 	return p
 }
 
-// takeUsual takes the median machine out of each framing.
 func (p polish) takeUsual() {
 	columns := make(map[string][]float64)
 	for _, row := range p.left {

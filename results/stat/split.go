@@ -114,12 +114,8 @@ func splitAt(sorted []value, noisy int, cut float64) (s split, isSplit bool) {
 	return s, len(s.slow) > 0 && len(s.fast) > 0 && enough
 }
 
-// distance is how far the medians of the two sides are apart or, by degrees, the ends of the range.
+// distance is how far the medians of the two sides are apart.
 func (s split) distance() float64 {
-	if len(s.degrees) > 0 {
-		slowest, fastest := s.ends()
-		return fastest.mid - slowest.mid
-	}
 	middle := func(side []value) float64 {
 		var all []float64
 		for _, v := range side {
@@ -155,17 +151,11 @@ func common(a, b []value) int {
 // compareSplits orders splits by how well they show the difference between machines.
 func compareSplits(a, b split) int {
 	size := func(s split) int { return len(s.slow) + len(s.fast) }
-	isOdd := func(s split) int {
-		if s.cell.IsBare() {
-			return 0
-		}
-		return 1
-	}
 	tenths := func(s split) float64 { return math.Round(10 * s.distance()) }
 	fromUsual := func(s split) float64 {
 		return math.Abs(math.Log(float64(max(s.cell.Size, 1)) / usualSize))
 	}
-	return cmp.Or(size(b)-size(a), isOdd(a)-isOdd(b), cmp.Compare(tenths(b), tenths(a)),
+	return cmp.Or(size(b)-size(a), cmp.Compare(tenths(b), tenths(a)),
 		results.ComparePlacements(a.cell.Placement, b.cell.Placement),
 		cmp.Compare(fromUsual(a), fromUsual(b)))
 }

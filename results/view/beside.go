@@ -162,7 +162,6 @@ func disagree(columns []column, question int) bool {
 	})
 }
 
-// comparedMachines counts the machines whose answers to a question can be compared.
 func comparedMachines(columns []column, question int) int {
 	machines := 0
 	for _, c := range columns {

@@ -85,7 +85,6 @@ func changeVerdict(ch stat.Change, limit float64) Value {
 	return v
 }
 
-// sideValue shows what the old or the new side measured.
 func sideValue(s stat.Series, e stat.Estimate) Value {
 	if e.N == 0 {
 		return Value{}

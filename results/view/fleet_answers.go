@@ -153,7 +153,6 @@ func agreementText(title string, questions []string, columns []column, disputed 
 	return fmt.Sprintf("%s: %d of %s differ between %s.", title, len(disputed), answers, where)
 }
 
-// foundIn returns the findings in an area.
 func foundIn(answers []results.Finding, area string) []results.Finding {
 	return selected(answers, func(f results.Finding) bool { return f.Area() == area })
 }

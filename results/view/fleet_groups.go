@@ -25,7 +25,6 @@ func EachMachine(members []stat.Member) []Group {
 // mostGroups is how many groups of machines a table may have.
 const mostGroups = 12
 
-// group returns the machines of one side of a difference.
 func (c comparison) group(d stat.Difference, side []int) Group {
 	g := Group{Title: c.name(d, side)}
 	for _, i := range side {

@@ -10,7 +10,6 @@ import (
 	"github.com/pipebench/pipebench/results/stat"
 )
 
-// memberSection describes the machines, with a line for each.
 func memberSection(members []stat.Member) Section {
 	about := Section{ID: "machines", Title: "The machines", Folded: true}
 	t := Table{Columns: []Column{{Title: "machine", Key: true}, {Title: "runs", Right: true}}}

@@ -16,7 +16,6 @@ type comparison struct {
 	areRuns     bool
 }
 
-// others returns the other side of a difference.
 func others(d stat.Difference, side []int) []int {
 	if slices.Equal(side, d.Slow) {
 		return d.Fast
@@ -111,7 +110,6 @@ func (c comparison) causes(d stat.Difference, side []int) []string {
 	return causes
 }
 
-// labelKeys lists the labels that machines have.
 func labelKeys(members []stat.Member) []string {
 	keys := make(map[string]bool)
 	for _, m := range members {

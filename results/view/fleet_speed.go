@@ -8,7 +8,6 @@ import (
 	"github.com/pipebench/pipebench/results/stat"
 )
 
-// sentences says how the machines or runs differ.
 func (c comparison) sentences() []string {
 	var all []string
 	for _, d := range c.differences {
@@ -59,7 +58,6 @@ func (c comparison) sentence(d stat.Difference) string {
 	return text
 }
 
-// subject says what is slower or faster.
 func (c comparison) subject(d stat.Difference) (text string, areMany bool) {
 	if d.Framing == "" {
 		return "everything", false
@@ -132,7 +130,6 @@ func measurementsOf(d stat.Difference, unit string) string {
 	return text + " (" + joinAnd(sizes) + ")"
 }
 
-// sizesOf lists the message sizes of measurements.
 func sizesOf(cells []results.Cell) []string {
 	var sizes []int
 	for _, c := range cells {
@@ -146,7 +143,6 @@ func sizesOf(cells []results.Cell) []string {
 	return titles
 }
 
-// table has a row for each difference.
 func (c comparison) table() Table {
 	t := Table{
 		Title: "Where the machines differ most, beyond the noise",

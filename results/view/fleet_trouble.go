@@ -23,7 +23,6 @@ type concern struct {
 	rows  []concernRow
 }
 
-// A concernRow says the same of one or more machines.
 type concernRow struct {
 	names     []string
 	what, why string
@@ -165,7 +164,6 @@ func doubtSentence(members []stat.Member) string {
 	return "Comparisons with these are in doubt: " + nameSome(parts) + ": " + stat.TwoClusters + "."
 }
 
-// refutedRules says what the probe command found that is not as documented.
 func refutedRules(m stat.Member) []string {
 	var all []string
 	for _, f := range foundIn(m.Answers, results.AreaRule) {

@@ -126,7 +126,6 @@ func (s series) comparedRows() (known, noisy []stat.Row) {
 	return known, noisy
 }
 
-// compareShares orders measurements by their share of raw's speed.
 func compareShares(a, b stat.Row) int { return cmp.Compare(a.ToRaw.Median, b.ToRaw.Median) }
 
 // alikeShare is the gap between two intervals that still counts as none: one percentage point.

@@ -209,7 +209,6 @@ func latencyOf(t results.Target) results.Latency {
 	return l
 }
 
-// memoryValue shows the server's largest resident memory, if it is known.
 func memoryValue(t results.Target) Value {
 	peak := int64(0)
 	if e := t.Evidence.Failure; e != nil && e.PeakBytes != nil {
