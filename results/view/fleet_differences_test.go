@@ -254,8 +254,8 @@ func TestAFleetIsToldByItsTruth(t *testing.T) {
 				m.Slow = map[string]float64{"": float64(i - 3)}
 			}
 		}), []string{
-			"Everything is 3.0 times slower on n01: raw reaches #GB/s there and #GB/s on n02, n03 " +
-				"and n04" + where,
+			"Everything is 3.0 times slower on n01: raw reaches #GB/s there and #GB/s on n02, " +
+				"n03 and n04" + where,
 			"The runs of srv disagree: everything is 2.0 times slower in the run of "}},
 	}
 	for _, tt := range tests {
@@ -321,7 +321,8 @@ func TestTheTableShowsWhatTheFirstSentenceSays(t *testing.T) {
 	}
 	members := stat.FleetOf(setOf(machines...)).Members()
 	table := FleetSections(members, nil)[1].Tables[1]
-	const want = "Goodput vs raw, messages of 4,000 B, one CPU alone (one of 2 combinations measured)"
+	const want = "Goodput vs raw, messages of 4,000 B, one CPU alone " +
+		"(one of 2 combinations measured)"
 	if table.Title != want {
 		t.Errorf("title %q", table.Title)
 	}
