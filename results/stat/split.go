@@ -151,11 +151,17 @@ func common(a, b []value) int {
 // compareSplits orders splits by how well they show the difference between machines.
 func compareSplits(a, b split) int {
 	size := func(s split) int { return len(s.slow) + len(s.fast) }
+	isOdd := func(s split) int {
+		if s.cell.IsBare() {
+			return 0
+		}
+		return 1
+	}
 	tenths := func(s split) float64 { return math.Round(10 * s.distance()) }
 	fromUsual := func(s split) float64 {
 		return math.Abs(math.Log(float64(max(s.cell.Size, 1)) / usualSize))
 	}
-	return cmp.Or(size(b)-size(a), cmp.Compare(tenths(b), tenths(a)),
+	return cmp.Or(size(b)-size(a), isOdd(a)-isOdd(b), cmp.Compare(tenths(b), tenths(a)),
 		results.ComparePlacements(a.cell.Placement, b.cell.Placement),
 		cmp.Compare(fromUsual(a), fromUsual(b)))
 }
