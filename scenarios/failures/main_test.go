@@ -2,6 +2,7 @@ package failures_test
 
 import (
 	"context"
+	"flag"
 	"fmt"
 	"os"
 	"testing"
@@ -28,6 +29,8 @@ func TestMain(m *testing.M) {
 		}
 		return
 	}
+	flag.Parse()
+	flag.Set("test.parallel", "6") // they mostly wait
 	os.Exit(m.Run())
 }
 
