@@ -54,11 +54,11 @@ func loadWarnings(r results.Record) []string {
 		out = append(out, fmt.Sprintf("only %.1f %% of the rate asked for was achieved: "+
 			"latencies are those of an overload; ask for less (--rate)", 100*share))
 	}
-	own, err := results.MergeLatencies(r.Samples, "lateness")
+	own, err := results.MergePercentiles(r.Samples, "lateness")
 	if err != nil || own.P99NS == nil {
 		return out
 	}
-	all, err := results.MergeLatencies(r.Samples, "due")
+	all, err := results.MergePercentiles(r.Samples, "due")
 	if err != nil || all.P99NS == nil || *own.P99NS*2 < *all.P99NS { // less than half of it
 		return out
 	}

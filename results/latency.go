@@ -66,21 +66,32 @@ func NewLatency(ns []int64) (Latency, error) {
 
 // SummariseHistogram returns the Latency for a histogram made by [NewHistogram].
 func SummariseHistogram(h *hdrhistogram.Histogram) (Latency, error) {
-	encoded, err := h.Encode(hdrhistogram.V2CompressedEncodingCookieBase)
-	if err != nil {
-		return Latency{}, fmt.Errorf("encode histogram: %w", err)
-	}
+	l := percentilesOf(h)
+	l.MinNS = h.Min()
+	l.MaxNS = h.Max()
+	return l, l.encode(h)
+}
+
+// percentilesOf returns a Latency with the count and the percentiles of h.
+func percentilesOf(h *hdrhistogram.Histogram) Latency {
 	n := h.TotalCount()
 	return Latency{
 		Count:  n,
-		MinNS:  h.Min(),
 		P50NS:  percentile(h, n, 50),
 		P90NS:  percentile(h, n, 90),
 		P99NS:  percentile(h, n, 99),
 		P999NS: percentile(h, n, 99.9),
-		MaxNS:  h.Max(),
-		HDR:    string(encoded),
-	}, nil
+	}
+}
+
+// encode sets l.HDR.
+func (l *Latency) encode(h *hdrhistogram.Histogram) error {
+	encoded, err := h.Encode(hdrhistogram.V2CompressedEncodingCookieBase)
+	if err != nil {
+		return fmt.Errorf("encode histogram: %w", err)
+	}
+	l.HDR = string(encoded)
+	return nil
 }
 
 // percentile returns the time below which the given percentage of the n observations lies. It
@@ -120,6 +131,21 @@ func (l Latency) Histogram() (*hdrhistogram.Histogram, error) {
 // MergeLatencies merges the distributions that the samples have under any of the keys. If no sample
 // has one, the result's Count is 0.
 func MergeLatencies(samples []Sample, keys ...string) (Latency, error) {
+	l, h, err := merge(samples, keys)
+	if err != nil || h == nil {
+		return l, err
+	}
+	return l, l.encode(h)
+}
+
+// MergePercentiles is MergeLatencies without HDR, whose encoding takes most of the time.
+func MergePercentiles(samples []Sample, keys ...string) (Latency, error) {
+	l, _, err := merge(samples, keys)
+	return l, err
+}
+
+// merge returns the merged distribution also as a histogram, which is nil if no sample has one.
+func merge(samples []Sample, keys []string) (Latency, *hdrhistogram.Histogram, error) {
 	var all []Latency
 	for _, s := range samples {
 		for _, key := range keys {
@@ -128,22 +154,22 @@ func MergeLatencies(samples []Sample, keys ...string) (Latency, error) {
 			}
 		}
 	}
-	if len(all) == 0 { // encoding even an empty histogram takes a millisecond
-		return Latency{}, nil
+	if len(all) == 0 {
+		return Latency{}, nil, nil
 	}
 	merged := NewHistogram()
 	var over, shortest, longest int64
 	for _, l := range all {
 		h, err := l.Histogram()
 		if err != nil {
-			return Latency{}, err
+			return Latency{}, nil, err
 		}
 		// Merge drops times above the range. The program that wrote the file may also have dropped
 		// some.
 		dropped := merged.Merge(h)
 		outside := dropped + max(0, l.Count-h.TotalCount())
 		if err := merged.RecordValues(maxLatencyNS, outside); err != nil {
-			return Latency{}, fmt.Errorf("merge latencies: %w", err)
+			return Latency{}, nil, fmt.Errorf("merge latencies: %w", err)
 		}
 		isFirst := merged.TotalCount() == l.Count
 		if l.Count > 0 && (isFirst || l.MinNS < shortest) {
@@ -152,9 +178,9 @@ func MergeLatencies(samples []Sample, keys ...string) (Latency, error) {
 		over += max(l.Over, outside)
 		longest = max(longest, l.MaxNS)
 	}
-	sum, err := SummariseHistogram(merged)
+	sum := percentilesOf(merged)
 	sum.Over = over
 	sum.MinNS = shortest
 	sum.MaxNS = longest
-	return sum, err
+	return sum, merged, nil
 }

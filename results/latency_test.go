@@ -1,6 +1,7 @@
 package results_test
 
 import (
+	"reflect"
 	"testing"
 
 	"github.com/pipebench/pipebench/results"
@@ -61,6 +62,14 @@ func TestMergedLatencyIsThatOfAllObservations(t *testing.T) {
 	if merged.Count != whole.Count || *merged.P99NS != *whole.P99NS ||
 		merged.MinNS != 1000 || merged.MaxNS != 1_000_000 {
 		t.Errorf("merged %+v, whole %+v", merged, whole)
+	}
+	if merged.HDR != whole.HDR {
+		t.Errorf("merged %s, whole %s", merged.HDR, whole.HDR)
+	}
+	percentiles, err := results.MergePercentiles(parts, "due")
+	merged.HDR = ""
+	if err != nil || !reflect.DeepEqual(percentiles, merged) {
+		t.Errorf("got the percentiles %+v, %v, want %+v", percentiles, err, merged)
 	}
 	const worst = 990_000
 	p99 := float64(*merged.P99NS)

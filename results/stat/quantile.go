@@ -63,7 +63,7 @@ func mergeLatencies(records []results.Record, key string) (distribution, error) 
 		return d, err
 	}
 	for _, fork := range order {
-		l, err := results.MergeLatencies(byFork[fork], "")
+		l, err := results.MergePercentiles(byFork[fork], "")
 		if err != nil {
 			return d, err
 		}

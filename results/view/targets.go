@@ -202,7 +202,7 @@ func quantileValue(l results.Latency, name string) Value {
 // latencyOf merges the latencies of all samples. If requests had a fixed rate, it takes the times
 // from when each request was due.
 func latencyOf(t results.Target) results.Latency {
-	l, err := results.MergeLatencies(t.Samples, "roundtrip", "due")
+	l, err := results.MergePercentiles(t.Samples, "roundtrip", "due")
 	if err != nil {
 		return results.Latency{} // shown as a dash: the file is damaged
 	}
