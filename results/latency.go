@@ -66,10 +66,15 @@ func NewLatency(ns []int64) (Latency, error) {
 
 // SummariseHistogram returns the Latency for a histogram made by [NewHistogram].
 func SummariseHistogram(h *hdrhistogram.Histogram) (Latency, error) {
+	encoded, err := h.Encode(hdrhistogram.V2CompressedEncodingCookieBase)
+	if err != nil {
+		return Latency{}, fmt.Errorf("encode histogram: %w", err)
+	}
 	l := percentilesOf(h)
 	l.MinNS = h.Min()
 	l.MaxNS = h.Max()
-	return l, l.encode(h)
+	l.HDR = string(encoded)
+	return l, nil
 }
 
 // percentilesOf returns a Latency with the count and the percentiles of h.
@@ -82,16 +87,6 @@ func percentilesOf(h *hdrhistogram.Histogram) Latency {
 		P99NS:  percentile(h, n, 99),
 		P999NS: percentile(h, n, 99.9),
 	}
-}
-
-// encode sets l.HDR.
-func (l *Latency) encode(h *hdrhistogram.Histogram) error {
-	encoded, err := h.Encode(hdrhistogram.V2CompressedEncodingCookieBase)
-	if err != nil {
-		return fmt.Errorf("encode histogram: %w", err)
-	}
-	l.HDR = string(encoded)
-	return nil
 }
 
 // percentile returns the time below which the given percentage of the n observations lies. It
@@ -135,7 +130,9 @@ func MergeLatencies(samples []Sample, keys ...string) (Latency, error) {
 	if err != nil || h == nil {
 		return l, err
 	}
-	return l, l.encode(h)
+	whole, err := SummariseHistogram(h)
+	l.HDR = whole.HDR
+	return l, err
 }
 
 // MergePercentiles is MergeLatencies without HDR, whose encoding takes most of the time.

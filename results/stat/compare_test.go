@@ -155,6 +155,7 @@ func TestPairsFindATenthInSpiteOfDrift(t *testing.T) {
 }
 
 func TestPairsFindNothingWhereNothingIs(t *testing.T) {
+	t.Parallel()
 	rng := rand.New(rand.NewPCG(41, 42))
 	const trials = 100
 	wrong := 0

@@ -152,7 +152,8 @@ func deviation(values []float64, centre float64) float64 {
 
 // medianOf returns the median without an interval.
 func medianOf(values []float64) float64 {
-	sorted := slices.Sorted(slices.Values(values))
+	sorted := slices.Clone(values)
+	slices.Sort(sorted)
 	n := len(sorted)
 	return (sorted[(n-1)/2] + sorted[n/2]) / 2
 }

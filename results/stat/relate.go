@@ -8,6 +8,7 @@ import (
 	"github.com/aclements/go-moremath/stats"
 
 	"github.com/pipebench/pipebench/results"
+	"github.com/pipebench/pipebench/results/stat/benchtext"
 )
 
 // Files are compared by what a framing costs relative to raw, the framing that adds nothing,
@@ -260,7 +261,7 @@ func (k *cellComparer) compare(old Row) {
 
 // relative returns a series whose only value is the row's ratio to raw.
 func (r Row) relative(m Metric, ratio logEstimate) Series {
-	out := r.series(m)
+	out := r.series(benchtext.CellName(r.Cell), m)
 	out.Values = []float64{math.Exp(ratio.mean)}
 	return out
 }

@@ -74,6 +74,7 @@ func slowNames(c *Comparison) []string {
 // Files of one build, measured at different times, are all but never called different, whatever
 // the machine did in between; and a framing that is slower by a twentieth is found.
 func TestFilesAreComparedByTheirRatioToRaw(t *testing.T) {
+	t.Parallel()
 	const trials = 50
 	for _, tt := range []struct {
 		name  string

@@ -312,6 +312,9 @@ func compareCells(a, b results.Cell) int {
 }
 
 func compareFields(a, b results.Cell) int {
+	if a == b {
+		return 0
+	}
 	for _, f := range results.Fields() {
 		if order := f.Compare(a, b); order != 0 {
 			return order

@@ -75,6 +75,7 @@ func TestRunsThatDifferAreNotOneFigure(t *testing.T) {
 
 // Runs with one truth are hardly ever called different, whatever their forks and samples do.
 func TestRunsThatAreAlikeDoNotDisagree(t *testing.T) {
+	t.Parallel()
 	const trials = 20
 	rng := rand.New(rand.NewPCG(93, 94))
 	wrong, all := 0, 0
@@ -98,6 +99,7 @@ func TestRunsThatAreAlikeDoNotDisagree(t *testing.T) {
 
 // Machines with one truth are hardly ever called different.
 func TestMachinesThatAreAlikeDoNotDiffer(t *testing.T) {
+	t.Parallel()
 	rng := rand.New(rand.NewPCG(95, 96))
 	wrong, all := 0, 0
 	for _, machines := range []int{3, 8, 20} {
@@ -107,9 +109,10 @@ func TestMachinesThatAreAlikeDoNotDiffer(t *testing.T) {
 					for range 2 {
 						sample := func() float64 { return 0.05 * noise.of(rng) }
 						f := alikeFleet(rng, machines, streams, luck, sample)
+						order := f.order()
 						var members []Member
 						for _, run := range f.runs {
-							members = append(members, f.member([]*fleetRun{run}, f.order()))
+							members = append(members, f.member([]*fleetRun{run}, order))
 						}
 						if found := Differences(members); len(found) > 0 {
 							wrong++
@@ -181,6 +184,7 @@ func TestHalvesOfRecordedRunsDoNotDisagree(t *testing.T) {
 
 // Machines that each have some starts of one recorded run do not differ.
 func TestMachinesWithTheNoiseOfARecordedRunDoNotDiffer(t *testing.T) {
+	t.Parallel()
 	const folder = "../../cmd/pipebench/testdata/screens/"
 	rng := rand.New(rand.NewPCG(103, 104))
 	for _, name := range []string{"run", "tune", "claims"} {

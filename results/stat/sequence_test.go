@@ -9,6 +9,7 @@ import (
 // Whoever looks after every pair, and stops at the first interval that leaves out what is true, is
 // wrong in no more than one of twenty histories, with and without outliers.
 func TestASequenceHoldsAtEveryStop(t *testing.T) {
+	t.Parallel()
 	const histories, pairs, alpha = 3000, 50, 0.05
 	for _, noise := range noises {
 		rng := rand.New(rand.NewPCG(91, 92))

@@ -60,8 +60,9 @@ func SeriesOf(s *results.Set) []Series {
 	rows := gatherRows(s, hashOf)
 	sortRows(rows)
 	for _, r := range rows {
+		name := benchtext.CellName(r.Cell)
 		for _, m := range compared(r.Cell, r.Pooled()) {
-			if one := r.series(m); one.Figure.N > 0 {
+			if one := r.series(name, m); one.Figure.N > 0 {
 				out = append(out, one)
 			}
 		}
@@ -71,21 +72,22 @@ func SeriesOf(s *results.Set) []Series {
 
 // series returns the values of a metric in the row's samples. If no sample has the metric, the
 // result's Figure.N is 0.
-func (r Row) series(m Metric) Series {
-	samples := r.Pooled()
+func (r Row) series(name string, m Metric) Series {
+	all := m.observations(r.Records)
 	out := Series{
-		Name:    benchtext.CellName(r.Cell),
+		Name:    name,
 		Cell:    new(r.Cell),
 		Metric:  m,
 		Machine: r.Machine,
-		Values:  m.Values(samples),
-		Figure:  m.Estimate(r.Records...),
+		Values:  valuesOf(all),
+		Figure:  estimate(all),
 		records: r.Records,
 	}
 	if m.IsPercentile() { // a single sample has none
+		out.Figure = m.Estimate(r.Records...)
 		out.Values = []float64{out.Figure.Median}
 	}
-	for i, s := range samples {
+	for i, s := range r.Pooled() {
 		if i == 0 || s.Messages < out.Messages {
 			out.Messages = s.Messages
 		}
