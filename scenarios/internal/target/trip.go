@@ -169,7 +169,7 @@ func (s *Server) exchange(ctx context.Context, r *Request, i int64, limit time.D
 		if len(r.Lead) > 0 {
 			what = "it and of what was sent with it"
 		}
-		out = s.explainUnsent(got, WhyNotTaken(err, accepted, what))
+		out = s.explainUnsent(got, err, WhyNotTaken(err, accepted, what))
 	}
 	out.id = string(r.answerID())
 	out.accepted = accepted
@@ -180,12 +180,13 @@ func (s *Server) exchange(ctx context.Context, r *Request, i int64, limit time.D
 
 // explainUnsent returns the outcome of a request that the server did not take. The outcome may be
 // an answer that the server gave before it exited.
-func (s *Server) explainUnsent(got <-chan Outcome, why string) Outcome {
+func (s *Server) explainUnsent(got <-chan Outcome, err error, why string) Outcome {
 	var out Outcome
 	out.fail(Deaf, "%s", why)
 	out.Evidence.Unsent = true
 	s.noteUnread(out.Evidence)
-	if !s.Ended(LeaveAtTerm) {
+	stayed := errors.Is(err, child.ErrNotTaken) && !s.Process.Ended(0) // in all its time
+	if stayed || !s.Ended(LeaveAtTerm) {
 		return out
 	}
 	<-s.Closed()
