@@ -139,6 +139,7 @@ type search struct {
 	call   string // the tool and argument that make replies; "" for an echo
 	began  time.Time
 	tried  map[int]target.Outcome // by size
+	sure   int                    // the last size that was tried twice
 	flaky  bool                   // the largest size that had worked failed in another try
 }
 
@@ -190,7 +191,8 @@ func (d *Driver) search(
 const envelope = 256
 
 // try tries a size. If the first try fails, a second one counts instead, since a busy machine may
-// have caused the failure. Half of an answer is no such case.
+// have caused the failure. Half of an answer is no such case. If another size has failed in
+// the same way, the second try is left to confirm.
 func (s *search) try(ctx context.Context, size int) (works bool, err error) {
 	trying := stat.FormatBytes(int64(size))
 	if s.call != "" {
@@ -198,7 +200,9 @@ func (s *search) try(ctx context.Context, size int) (works bool, err error) {
 	}
 	s.driver.observe(fmt.Sprintf("the limit of a %s: trying %s", s.side, trying))
 	out, err := s.tryOnce(ctx, size)
-	if err == nil && out.Verdict != target.OK && !out.Half {
+	known := s.Low > 0 && size > s.Low+1 && out.Verdict == s.tried[s.High].Verdict
+	if err == nil && out.Verdict != target.OK && !out.Half && !known {
+		s.sure = size
 		out, err = s.tryOnce(ctx, size)
 	}
 	if err != nil {
@@ -209,7 +213,28 @@ func (s *search) try(ctx context.Context, size int) (works bool, err error) {
 	if works && s.call != "" && out.Size >= s.Most {
 		s.Most = size // a larger argument makes a larger reply than is wanted
 	}
-	return works, nil
+	if works && size+1 == s.High {
+		err = s.confirm(ctx)
+	}
+	return works, err
+}
+
+// confirm tries the smallest size that failed a second time, if it was tried only once. If it works
+// now, the search goes on above it.
+func (s *search) confirm(ctx context.Context) error {
+	if s.sure == s.High || s.tried[s.High].Half {
+		return nil
+	}
+	s.sure = s.High
+	out, err := s.tryOnce(ctx, s.High)
+	if err != nil {
+		return err
+	}
+	s.tried[s.High] = out
+	if out.Verdict == target.OK {
+		s.High = 0
+	}
+	return nil
 }
 
 // tryOnce tries a size once. The Size of the outcome is the size of the request in a search for the

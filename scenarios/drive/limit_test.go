@@ -281,6 +281,7 @@ func TestFindLimitsTriesAFailureAgain(t *testing.T) {
 	}{
 		{"lapse", 0, 32 << 10},
 		{"limps", 3000, 0},
+		{"stumbles", 5000, 0},
 	} {
 		t.Run(row.server, func(t *testing.T) {
 			t.Parallel()

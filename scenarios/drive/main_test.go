@@ -528,6 +528,15 @@ var servers = map[string]func(arg string) error{
 			fmt.Println(line)
 		})
 	},
+	// ends at a line of more than 5,000 bytes, and at the first of 4,200 to 5,000
+	"stumbles": func(arg string) error {
+		return each(func(line string) {
+			if len(line) > 5000 || len(line) >= 4200 && os.Mkdir(arg, 0o700) == nil {
+				os.Exit(1)
+			}
+			fmt.Println(line)
+		})
+	},
 	"die": func(arg string) error {
 		self, err := os.FindProcess(os.Getpid())
 		if err != nil {
