@@ -64,11 +64,11 @@ type attempt struct {
 	withHeaders bool
 }
 
-// settles reports whether further attempts are pointless: the handshake was completed, or it failed
-// in a way that does not depend on the framing.
+// settles reports whether further attempts are pointless: the handshake was completed, it failed in
+// a way that does not depend on the framing, or an answer showed that the framing is right.
 func (a attempt) settles() bool {
 	failed, ok := errors.AsType[*HandshakeError](a.err)
-	if !ok {
+	if !ok || failed.fellSilent {
 		return true
 	}
 	switch failed.Verdict {
@@ -124,7 +124,7 @@ func bothFailed(linesErr, headersErr error) error {
 	lines, _ := errors.AsType[*HandshakeError](linesErr)
 	headers, _ := errors.AsType[*HandshakeError](headersErr)
 	joined := *lines
-	if lines.Verdict == Deaf && !lines.fellSilent {
+	if lines.Verdict == Deaf {
 		joined = *headers
 	}
 	joined.Why = lines.Why + "; and " + headers.Why
