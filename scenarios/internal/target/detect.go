@@ -93,20 +93,33 @@ var otherFramings = []string{"length-prefix", "chunked", "chunked+zstd"}
 // otherTime is the longest time that a server gets for each answer in one of otherFramings.
 const otherTime = 2 * time.Second
 
-// tryOthers tries each of otherFramings with a new server. It returns nil if no server answers, or
-// if the user named a framing.
+// tryOthers tries each of otherFramings with a new server, all at the same time. It returns nil if
+// no server answers, or if the user named a framing.
 func tryOthers(ctx context.Context, o Options) *Server {
 	if o.Framing != "" {
 		return nil
 	}
 	o.Start = min(o.Start, otherTime)
+	trying, cancel := context.WithCancel(ctx)
+	defer cancel()
+	attempts := make(chan attempt, len(otherFramings))
 	for _, spec := range otherFramings {
-		s, err := tryFraming(ctx, o, spec)
-		if err == nil {
-			return s
-		}
+		go func() {
+			s, err := tryFraming(trying, o, spec)
+			attempts <- attempt{server: s, err: err}
+		}()
 	}
-	return nil
+	var found *Server
+	for range otherFramings {
+		a := <-attempts
+		if a.err != nil || found != nil {
+			a.end()
+			continue
+		}
+		found = a.server
+		cancel() // the other attempts
+	}
+	return found
 }
 
 // tryFraming starts a server, and speaks to it as an MCP client in the framing that spec names.
