@@ -93,6 +93,7 @@ func TestWhatWasMeasuredWhenTheTimeIsOverSaysHowTimeGrows(t *testing.T) {
 
 // When the time is over, nobody waits for a server that may stay after the end of its input.
 func TestAServerIsNotWaitedForWhenTheTimeIsOver(t *testing.T) {
+	t.Parallel()
 	d := begin(t, server("cat"))
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
@@ -110,6 +111,7 @@ func TestAServerIsNotWaitedForWhenTheTimeIsOver(t *testing.T) {
 
 // A size that an interruption left out is no success.
 func TestASizeThatAnInterruptionLeftOutIsNotTried(t *testing.T) {
+	t.Parallel()
 	leavesOut(t, drive.Plan{Sizes: []int{1 << 10, 2 << 10}})
 	leavesOut(t, drive.Plan{}) // the usual sizes
 }

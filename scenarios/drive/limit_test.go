@@ -286,7 +286,7 @@ func TestFindLimitsTriesAFailureAgain(t *testing.T) {
 		t.Run(row.server, func(t *testing.T) {
 			t.Parallel()
 			o := server(row.server + " " + filepath.Join(t.TempDir(), "lapsed"))
-			o.Patience = 2 * time.Second // which one line is waited for
+			o.Patience = time.Second // which one line is waited for
 			limits, err := begin(t, o).FindLimits(t.Context(), 32<<10, discard)
 			if err != nil {
 				t.Fatal(err)

@@ -43,7 +43,7 @@ func TestMain(m *testing.M) {
 		return
 	}
 	flag.Parse()
-	flag.Set("test.parallel", "6") // they mostly wait
+	flag.Set("test.parallel", "12") // they mostly wait
 	os.Exit(runTests(m))
 }
 

@@ -109,7 +109,7 @@ func replayed(t *testing.T, job, protocol string, messages []payload.Message) re
 	t.Helper()
 	o := server(job)
 	o.Protocol = protocol
-	o.Patience = 2 * time.Second
+	o.Patience = time.Second
 	o.Recording = "tap.jsonl"
 	set := new(results.Set)
 	if err := begin(t, o).Replay(t.Context(), messages, keepIn(set)); err != nil {
@@ -279,7 +279,7 @@ func TestAReplayNamesWhatALanguageServerDidWrong(t *testing.T) {
 			t.Parallel()
 			o := server(row.server)
 			o.Protocol = "lsp"
-			o.Patience = 2 * time.Second
+			o.Patience = time.Second
 			o.Recording = "tap.jsonl"
 			d := begin(t, o)
 			messages := []payload.Message{{Dir: "request", Size: len(hover), Body: []byte(hover)}}
@@ -584,6 +584,7 @@ func TestAReplayNamesAnAnswerThatIsNotFlushed(t *testing.T) {
 	t.Parallel()
 	o := server("unflushed hover")
 	o.Protocol = "jsonrpc"
+	o.Patience = time.Second
 	set := new(results.Set)
 	const text = `{"jsonrpc":"2.0","id":7,"method":"x"}
 {"jsonrpc":"2.0","id":8,"method":"hover"}

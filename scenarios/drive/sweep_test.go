@@ -82,7 +82,7 @@ func TestOpenSaysWhyACommandCannotBeSpokenTo(t *testing.T) {
 			case row.verdict == target.Deaf || row.verdict == target.Buffered:
 				o.Start = time.Second // in which nothing is to come
 			case row.job == "banner" || row.job == "mislength 2 always":
-				o.Start = 3 * time.Second // in which not all comes that is waited for
+				o.Start = 2 * time.Second // in which not all comes that is waited for
 			}
 			_, err := drive.Open(t.Context(), o)
 			var refused *drive.HandshakeError
@@ -103,6 +103,7 @@ func TestOpenSaysWhyACommandCannotBeSpokenTo(t *testing.T) {
 
 // A line on standard output is no answer, however long the first answer takes then.
 func TestAServerThatGreetsMayBeSlowToStart(t *testing.T) {
+	t.Parallel()
 	for _, when := range []string{"early", "late"} {
 		t.Run(when, func(t *testing.T) {
 			t.Parallel()
