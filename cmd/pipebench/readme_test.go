@@ -106,7 +106,8 @@ func TestWhatIsShownIsPrinted(t *testing.T) {
 		t.Fatal(err)
 	}
 	serve := []string{"--", os.Args[0], "serve"}
-	drive := []string{"drive", "--duration", "5ms", "--small-pipe", "none", "--quiet"}
+	drive := []string{"drive", "--duration", "5ms", "--small-pipe", "none", "--quiet",
+		"--patience", "300ms"} // each failure is waited for
 	for shown, row := range map[string]struct {
 		args     []string
 		stdin    string
