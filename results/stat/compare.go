@@ -90,6 +90,7 @@ type Comparison struct {
 	Names []string `json:"-"`
 
 	tolerance float64
+	short     []string // the limits that the new side searched less far
 }
 
 // An Unjudged is a reason why some measurements have no verdict on their time.
@@ -204,7 +205,11 @@ func (c *Comparison) compareCounters(before, after Dataset, o CompareOptions) (t
 		}
 		new := after.Series[i]
 		if old.Metric.Unit == unitLimit {
-			old, new = withinReach(old, new)
+			short := ""
+			old, new, short = withinReach(old, new)
+			if short != "" {
+				c.short = append(c.short, short)
+			}
 		}
 		change := newChange(old, new)
 		if len(o.Metrics) > 0 { // whatever was asked for by its name is judged
@@ -429,6 +434,13 @@ func (c *Comparison) note(before, after Dataset, o CompareOptions) {
 			lacking(c.OnlyOld, after))
 	case len(before.Failed) > 0:
 		c.Doubt = fmt.Sprintf("%s failed in %s", someOf(before.Failed), before.Name)
+	}
+	isWorse := func(ch Change) bool { return ch.Unit == unitLimit && ch.Worse() > 0 }
+	if len(c.short) > 0 && !slices.ContainsFunc(c.Changes, isWorse) {
+		if c.Doubt != "" {
+			c.Doubt += "; "
+		}
+		c.Doubt += "tried less far in " + after.Name + ": " + strings.Join(c.short, ", ")
 	}
 	if len(c.OnlyNew) > 0 {
 		c.Notes = append(c.Notes, "in new alone: "+lacking(c.OnlyNew, before))

@@ -105,7 +105,7 @@ func (l *seriesList) addTarget(name string, t results.Target) {
 		l.set(name+"/replies", limitMetric, float64(*t.ReplyLimit))
 	}
 	search := t.Evidence.Limit
-	if t.SearchedTo != nil && !t.RepliesStopped() && (search == nil || !search.CutShort) {
+	if t.SearchedTo != nil && !t.RepliesStopped() {
 		side := "/requests"
 		if search != nil && search.Side == "reply" {
 			side = "/replies"
@@ -132,15 +132,25 @@ func (l *seriesList) addTarget(name string, t results.Target) {
 	l.judge(name, t.Verdict)
 }
 
-// withinReach returns two limits as they are known up to the largest size that both sides tried.
-func withinReach(old, new Series) (Series, Series) {
+// withinReach returns two limits as they are known up to the largest size that both sides tried. If
+// the old side is known beyond that, short says so.
+func withinReach(old, new Series) (o, n Series, short string) {
 	reach := math.Inf(1)
-	for _, limit := range []float64{old.Figure.Median, new.Figure.Median} {
-		if limit >= noLimit {
-			reach = min(reach, limit-noLimit)
+	for _, s := range []Series{old, new} {
+		if s.Figure.Median >= noLimit {
+			reach = min(reach, s.Figure.Median-noLimit)
 		}
 	}
-	return limitWithin(old, reach), limitWithin(new, reach)
+	known := old.Figure.Median
+	if known >= noLimit {
+		known -= noLimit
+	}
+	const envelope = 1.01 // replies of one text differ in what is around it
+	if known > envelope*reach {
+		short = fmt.Sprintf("%s only to %s, not to %s", old.Name, FormatBytes(int64(reach)),
+			FormatBytes(int64(known)))
+	}
+	return limitWithin(old, reach), limitWithin(new, reach), short
 }
 
 // limitWithin returns a limit, or that there is none up to the size reach.
