@@ -63,6 +63,7 @@ type Options struct {
 	starts   int           // how many starts of the server the test "many-starts" compares
 	requests int           // how many requests the test "memory-growth" makes in each round
 	patience time.Duration // the shortest deadline for an answer
+	longest  time.Duration // the longest deadline for an answer
 	// The shortest deadline for an answer in the handshake, and in tests of the rules of MCP.
 	handshake time.Duration
 

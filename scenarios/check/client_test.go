@@ -409,7 +409,7 @@ func TestAClientThatBecomesSlowIsNotTakenForAStuckOne(t *testing.T) {
 	started := filepath.Join(t.TempDir(), "started")
 	const becomesSlow = `[ -e "$0" ] && exec sleep 600; : >"$0"; exec "$@"`
 	o := check.Options{
-		Run: runOf(t), Serve: []string{self, ourServe}, Timeout: 10 * time.Second,
+		Run: runOf(t), Serve: []string{self, ourServe}, Timeout: 5 * time.Second,
 		Command: []string{"sh", "-c", becomesSlow, started, self, badClient, "", "{}"},
 		Only:    []string{"dirty"},
 	}

@@ -152,6 +152,7 @@ func TestRightProgramsPass(t *testing.T) {
 
 // A command that is wrong itself is not judged.
 func TestACommandThatOnlyFailsIsAnError(t *testing.T) {
+	t.Parallel()
 	command := []string{"sh", "-c", "echo this cannot work >&2; exit 3"}
 	err := check.Program(t.Context(), check.Options{Command: command}, func(l results.Line) error {
 		t.Errorf("kept %+v", l)
@@ -172,6 +173,7 @@ func TestACommandThatOnlyFailsIsAnError(t *testing.T) {
 
 // What had not ended when its time was up, and was at work, may end or not.
 func TestAProgramThatIsStillAtWorkIsNotJudged(t *testing.T) {
+	t.Parallel()
 	o := check.Options{
 		Command: []string{self(t)},
 		Env:     append(os.Environ(), specimenEnv+"=computes"),

@@ -29,7 +29,7 @@ func Server(ctx context.Context, o Options, sink Sink) error {
 	usual := target.Options{
 		Command: o.Command, Env: o.Env, Framing: o.Framing,
 		Tool:  target.ToolCall{Name: o.Tool, Arg: o.Arg},
-		Start: patience, Patience: cmp.Or(o.patience, time.Second),
+		Start: patience, Patience: cmp.Or(o.patience, time.Second), Longest: o.longest,
 	}
 	s, err := target.Open(ctx, usual)
 	if err != nil {

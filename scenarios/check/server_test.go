@@ -116,6 +116,7 @@ func TestServersThatAreWrongInOneWay(t *testing.T) {
 			}
 			if wrong == "ours deaf@65536B" { // each failure is waited for
 				o.Timeout = 5 * time.Minute
+				o.longest = shortStart
 			}
 			if wrong == "all-strings" { // its first answer is waited for in vain, twice
 				o.handshake = shortStart
@@ -162,7 +163,9 @@ func TestAWrapperIsToldFromItsServer(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("which processes another started is not told")
 	}
+	t.Parallel()
 	o := serverOptions(t, "well")
+	o.patience = 300 * time.Millisecond
 	o.Only = []string{"sigterm"}
 	o.Command = []string{"sh", "-c", os.Args[0] + "; exit"}
 	found := serverChecks(t, o)
@@ -361,6 +364,7 @@ func TestACarelessServerInAnotherLanguage(t *testing.T) {
 			o.Command = []string{python, "-I", "-S", "-c", careless}
 			o.Env = nil
 			o.patience = 300 * time.Millisecond
+			o.longest = shortStart
 			o.Only = []string{name} // alone, so that it is not tried again
 			f := serverChecks(t, o)[name]
 			if f.Verdict != results.Fails || !strings.Contains(f.Found, want) {
