@@ -167,12 +167,19 @@ func nullErrorText(request results.Message, messages []results.Message) string {
 		" with the id null, which may be meant for it"
 }
 
-// questionText names an answered request from the server after an unanswered one.
+// questionText names an answered request from the server after an unanswered one. It also names one
+// before it if the server wrote nothing since.
 func questionText(request results.Message, messages []results.Message) string {
+	since := int64(0)
+	for _, m := range messages {
+		if m.Dir == "reply" && m.Run == request.Run {
+			since = min(m.T, request.T)
+		}
+	}
 	for _, c := range stat.ServerCalls(messages) {
-		if c.Answered && c.Request.Run == request.Run && c.Request.T >= request.T {
-			return ". Then the server asked " + requestName(c.Request) + " and was answered; " +
-				"it may not have read that answer"
+		if c.Answered && c.Request.Run == request.Run && c.Request.T >= since {
+			return ". The server asked " + requestName(c.Request) + " and was answered; it may " +
+				"not have read that answer"
 		}
 	}
 	return ""

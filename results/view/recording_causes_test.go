@@ -42,19 +42,42 @@ func TestAServerThatWaitsForTheClientIsNamedFirst(t *testing.T) {
 	}
 }
 
-// A server may wait for the answer to a request of its own, and not read it.
-func TestAQuestionAfterAnUnansweredRequestIsNamed(t *testing.T) {
-	set := &results.Set{Messages: []results.Message{
-		{Dir: "reply", Method: "register", ID: []byte("1"), T: 1},
-		{Dir: "request", ID: []byte("1"), T: 2, Size: 9},
-		{Dir: "request", Method: "hover", ID: []byte("3"), T: 10},
-		{Dir: "reply", Method: "configuration", ID: []byte("2"), T: 20},
-		{Dir: "request", ID: []byte("2"), T: 30},
-	}}
-	const want = ". Then the server asked configuration (id 2) and was answered; it may not have " +
+// A server may wait for the answer to a request of its own, and not read it. It may have asked
+// before the request that it does not answer.
+func TestAQuestionOfAServerThatFellSilentIsNamed(t *testing.T) {
+	const asked = ". The server asked configuration (id 2) and was answered; it may not have " +
 		"read that answer. "
-	if got := recordingSummary(set, "")[0]; !strings.Contains(got, want) {
-		t.Errorf("got %q, want %q", got, want)
+	const flush = ". An answer was not written, or written and not flushed. "
+	for _, tt := range []struct {
+		name     string
+		messages []results.Message
+		want     string
+	}{
+		{"after the request", []results.Message{
+			{Dir: "request", Method: "hover", ID: []byte("3"), T: 10},
+			{Dir: "reply", Method: "configuration", ID: []byte("2"), T: 20},
+			{Dir: "request", ID: []byte("2"), T: 30},
+			{Dir: "reply", Method: "log", T: 40},
+		}, asked},
+		{"before the request", []results.Message{
+			{Dir: "reply", Method: "configuration", ID: []byte("2"), T: 20},
+			{Dir: "request", ID: []byte("2"), T: 30, Size: 9},
+			{Dir: "request", Method: "hover", ID: []byte("3"), T: 40},
+		}, asked},
+		{"and the server wrote more", []results.Message{
+			{Dir: "reply", Method: "configuration", ID: []byte("2"), T: 20},
+			{Dir: "request", ID: []byte("2"), T: 30, Size: 9},
+			{Dir: "reply", Method: "log", T: 35},
+			{Dir: "request", Method: "hover", ID: []byte("3"), T: 40},
+		}, flush},
+	} {
+		set := &results.Set{Messages: append([]results.Message{
+			{Dir: "reply", Method: "register", ID: []byte("1"), T: 1},
+			{Dir: "request", ID: []byte("1"), T: 2, Size: 9},
+		}, tt.messages...)}
+		if got := recordingSummary(set, "")[0]; !strings.Contains(got, tt.want) {
+			t.Errorf("%s: got %q, want %q", tt.name, got, tt.want)
+		}
 	}
 }
 
