@@ -125,7 +125,7 @@ type FailureEvidence struct {
 	// UnreadStdin is how many of these bytes the server did not read.
 	Accepted    int64  `json:"accepted_bytes,omitempty"`
 	UnreadStdin *int64 `json:"unread_stdin_bytes,omitempty"`
-	Question    string `json:"question,omitempty"` // the server's; it did not read the answer
+	Question    string `json:"question,omitempty"` // the server's; it was its last message
 
 	// UnreadStdout and UnreadStderr are the bytes that the server wrote and nobody read.
 	UnreadStdout *int64 `json:"unread_stdout_bytes,omitempty"`

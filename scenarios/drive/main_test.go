@@ -201,6 +201,7 @@ var servers = map[string]func(arg string) error{
 	// announces some bytes more than its answer to "hover" has; may read no large message, or
 	// announce as many more for its answer to "initialize"
 	"mislength": func(arg string) error {
+		const ask = `{"jsonrpc":"2.0","id":"c","method":"workspace/configuration"}`
 		more, deaf := 0, ""
 		fmt.Sscan(arg, &more, &deaf)
 		in := bufio.NewReader(os.Stdin)
@@ -226,10 +227,15 @@ var servers = map[string]func(arg string) error{
 				if deaf == "always" {
 					length += more
 				}
+			case "open":
+				if deaf == "awaits" { // and reads without taking the answer
+					fmt.Printf("Content-Length: %d\r\n\r\n%s", len(ask), ask)
+					_, err := io.Copy(io.Discard, in)
+					return err
+				}
 			case "hover":
 				length += more
 				if deaf == "asks" { // and waits for the answer without reading
-					const ask = `{"jsonrpc":"2.0","id":"c","method":"workspace/configuration"}`
 					fmt.Printf("Content-Length: %d\r\n\r\n%s", len(ask), ask)
 					<-make(chan int)
 				}

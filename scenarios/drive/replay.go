@@ -296,11 +296,10 @@ func (r *replay) explain(ctx context.Context, requests []recorded, hasTime bool)
 	failure := r.t.Evidence.Failure
 	asked := failure != nil && failure.Question != ""
 	named := []target.Verdict{target.WrongLength, target.Mixed, target.Buffered}
-	known := asked || slices.Contains(named, target.Verdict(r.t.Verdict))
-	if failed.silent || known {
+	if failed.silent || slices.Contains(named, target.Verdict(r.t.Verdict)) {
 		return
 	}
-	if stopped := r.whereStopped(requests[first:]); stopped != "" {
+	if stopped := r.whereStopped(requests[first:]); stopped != "" && !asked {
 		*why += "; " + stopped
 		r.t.Evidence.Advice = target.AdviceToInspect("the server stopped reading", r.repeat(0))
 		return
@@ -329,7 +328,9 @@ func (r *replay) explain(ctx context.Context, requests []recorded, hasTime bool)
 		return
 	}
 	*why += fmt.Sprintf("; without message %d it is answered", large.number)
-	r.t.Evidence.Advice = fmt.Sprintf(adviceOnCause, large.number, failed.number)
+	if !asked {
+		r.t.Evidence.Advice = fmt.Sprintf(adviceOnCause, large.number, failed.number)
+	}
 	other := (largest + last - 1) % last
 	if other != largest && r.failsAt(ctx, without(other)) == 0 {
 		*why += fmt.Sprintf(", and also without message %d: it depends on how many messages "+

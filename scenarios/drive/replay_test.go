@@ -257,6 +257,8 @@ func TestAReplayNamesWhatALanguageServerDidWrong(t *testing.T) {
 	t.Parallel()
 	const hover = `{"jsonrpc":"2.0","id":2,"method":"hover"}`
 	open := `{"jsonrpc":"2.0","method":"open","params":"` + strings.Repeat("x", 150_000) + `"}`
+	const waits = `it may wait for the answer to workspace/configuration (id "c") in the thread ` +
+		"that should take it"
 	for _, row := range []struct {
 		server, verdict, why, advice string
 	}{
@@ -273,7 +275,10 @@ func TestAReplayNamesWhatALanguageServerDidWrong(t *testing.T) {
 		{"mislength 0 deaf", "deaf", "; the server stopped reading in message 1, open of 150,045 B",
 			"run pipebench drive --patience 1m --messages tap.jsonl --protocol lsp -- "},
 		{"mislength 0 asks", "deaf", `; the server asked workspace/configuration (id "c"), and ` +
-			"has not read the answer", "it may wait for that answer in the thread that should"},
+			"has not read the answer", waits},
+		{"mislength 0 awaits", "deaf", `; the server asked workspace/configuration (id "c"), was ` +
+			"answered, and wrote nothing since; right after message 1, open of 150,045 B, which " +
+			"expects no answer; without message 1 it is answered", waits},
 	} {
 		t.Run(row.server, func(t *testing.T) {
 			t.Parallel()

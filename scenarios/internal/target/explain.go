@@ -130,6 +130,7 @@ func (s *Server) explainSilence(ctx context.Context, out *Outcome) {
 			out.Half = true
 			return
 		}
+		question := s.question.Load()
 		e.Probe = s.probe(ctx)
 		if out.cameLate() {
 			return
@@ -166,6 +167,11 @@ func (s *Server) explainSilence(ctx context.Context, out *Outcome) {
 			} else {
 				out.Why += fmt.Sprintf(", %s of it came", stat.FormatBytes(partial))
 			}
+		}
+		if out.Verdict == Deaf && e.Question == "" && question != nil {
+			e.Question = *question
+			out.Why += fmt.Sprintf("; the server asked %s, was answered, and wrote nothing since",
+				*question)
 		}
 	}
 }

@@ -107,7 +107,8 @@ type Server struct {
 	Strays Strays
 	Asked  sync.Map // the methods of the server's requests that were answered, as keys
 
-	question atomic.Pointer[string] // the last of these requests in this exchange; nil for none
+	// question is the server's last message in this exchange if it is such a request, or else nil.
+	question atomic.Pointer[string]
 }
 
 // A Receiver gets each message that may be an answer. The message is valid only during the call.
@@ -258,6 +259,7 @@ func (s *Server) respond(m child.Message) []byte {
 // divert counts what cannot be an answer, and passes possible answers to the Receiver. It reports
 // whether it took the message.
 func (s *Server) divert(m child.Message) bool {
+	s.question.Store(nil)
 	if m.InChunks {
 		s.inChunks.Store(true)
 	}

@@ -206,8 +206,8 @@ func (o *Outcome) Advice(command string) string {
 	case o.Verdict != Deaf || e == nil:
 		return o.Verdict.Advice()
 	case e.Question != "":
-		return AdviceToInspect("it may wait for that answer in the thread that should read it",
-			command)
+		return AdviceToInspect("it may wait for the answer to "+e.Question+" in the thread that "+
+			"should take it", command)
 	}
 	return AdviceToInspect(readingText(e), command)
 }
