@@ -126,6 +126,8 @@ type FailureEvidence struct {
 	Accepted    int64  `json:"accepted_bytes,omitempty"`
 	UnreadStdin *int64 `json:"unread_stdin_bytes,omitempty"`
 	Question    string `json:"question,omitempty"` // the server's; it was its last message
+	// Computed is set if the server computed nearly all the time that an answer was waited for.
+	Computed bool `json:"computed,omitempty"`
 
 	// UnreadStdout and UnreadStderr are the bytes that the server wrote and nobody read.
 	UnreadStdout *int64 `json:"unread_stdout_bytes,omitempty"`

@@ -294,12 +294,12 @@ func (r *replay) explain(ctx context.Context, requests []recorded, hasTime bool)
 		}
 	}
 	failure := r.t.Evidence.Failure
-	asked := failure != nil && failure.Question != ""
+	isKnown := failure != nil && (failure.Question != "" || failure.Computed)
 	named := []target.Verdict{target.WrongLength, target.Mixed, target.Buffered}
 	if failed.silent || slices.Contains(named, target.Verdict(r.t.Verdict)) {
 		return
 	}
-	if stopped := r.whereStopped(requests[first:]); stopped != "" && !asked {
+	if stopped := r.whereStopped(requests[first:]); stopped != "" && !isKnown {
 		*why += "; " + stopped
 		r.t.Evidence.Advice = target.AdviceToInspect("the server stopped reading", r.repeat(0))
 		return
@@ -328,7 +328,7 @@ func (r *replay) explain(ctx context.Context, requests []recorded, hasTime bool)
 		return
 	}
 	*why += fmt.Sprintf("; without message %d it is answered", large.number)
-	if !asked {
+	if !isKnown {
 		r.t.Evidence.Advice = fmt.Sprintf(adviceOnCause, large.number, failed.number)
 	}
 	other := (largest + last - 1) % last

@@ -81,12 +81,18 @@ func (s *Server) Trip(ctx context.Context, r *Request, i int64) (Outcome, error)
 	}
 	limit := max(r.Least, s.LimitOf(r.Kind, size))
 	defer s.Receive(nil)
+	began := time.Now()
 	out := s.exchange(ctx, r, i, limit)
 	if ctx.Err() != nil {
 		return Outcome{}, context.Cause(ctx)
 	}
 	if out.Verdict != OK {
+		computed := hasComputed(before.CPU, s.Usage().CPU, time.Since(began))
 		s.Explain(ctx, before, &out)
+		if computed && out.Verdict == Deaf {
+			out.Evidence.Computed = true
+			out.Why += "; it computed all that time"
+		}
 		if r.AtEnd {
 			s.explainAtEnd(&out)
 		}

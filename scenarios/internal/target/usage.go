@@ -1,6 +1,8 @@
 package target
 
 import (
+	"time"
+
 	"github.com/pipebench/pipebench/results"
 	"github.com/pipebench/pipebench/syspipe/proc"
 )
@@ -62,6 +64,14 @@ func ifKnown[N ~int | ~int64](n N, known bool) *int64 {
 		return nil
 	}
 	return new(int64(n))
+}
+
+// hasComputed reports whether a server computed nearly all the time that it was waited for, by its
+// processor time before and now.
+func hasComputed(before, now *int64, waited time.Duration) bool {
+	const nearlyAll = 0.8
+	used := difference(now, before)
+	return used != nil && float64(*used) > nearlyAll*float64(waited)
 }
 
 // difference returns now - before, or nil if one of them is not known.

@@ -208,6 +208,9 @@ func (o *Outcome) Advice(command string) string {
 	case e.Question != "":
 		return AdviceToInspect("it may wait for the answer to "+e.Question+" in the thread that "+
 			"should take it", command)
+	case e.Computed:
+		return AdviceToInspect("it computed all that time", command) + "; its stack says what it " +
+			"computes (in Python py-spy dump --pid PID)"
 	}
 	return AdviceToInspect(readingText(e), command)
 }

@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"strings"
 	"testing"
+
+	"github.com/pipebench/pipebench/results"
 )
 
 func TestEachVerdictHasItsAdvice(t *testing.T) {
@@ -25,6 +27,10 @@ func TestEachVerdictHasItsAdvice(t *testing.T) {
 	silent := HandshakeError{Verdict: Buffered, fellSilent: true}
 	if !strings.Contains(silent.Advice(), "flush=True") {
 		t.Errorf("of answers that come at the end of the input: %s", silent.Advice())
+	}
+	busy := Outcome{Verdict: Deaf, Evidence: &results.FailureEvidence{Computed: true}}
+	if !strings.HasPrefix(busy.Advice(""), "it computed all that time and stays alive: ") {
+		t.Errorf("of a server that computes: %s", busy.Advice(""))
 	}
 	exits := Verdict("exit 3").Advice()
 	if exits == Verdict("exit 0").Advice() || exits == Verdict("signal SIGKILL").Advice() {
