@@ -118,6 +118,7 @@ func TestSweepNamesWhatOneSizeMeets(t *testing.T) {
 		{"die 5000", killed},
 		{"endless 5000", target.Endless},
 		{"trace", "exit 1"},
+		{"panics", "exit 2"},
 	} {
 		t.Run(row.job, func(t *testing.T) {
 			t.Parallel()
@@ -139,6 +140,10 @@ func TestSweepNamesWhatOneSizeMeets(t *testing.T) {
 			}
 			if row.job == "trace" && !strings.Contains(strings.Join(r.Evidence.Failure.StderrTail,
 				" "), "the buffer exceeds 5000 bytes") {
+				t.Errorf("its last words: %q", r.Evidence.Failure.StderrTail)
+			}
+			if row.job == "panics" && !slices.Equal(r.Evidence.Failure.StderrTail,
+				[]string{"reads a long line", "panic: the line is too long"}) {
 				t.Errorf("its last words: %q", r.Evidence.Failure.StderrTail)
 			}
 		})

@@ -325,6 +325,15 @@ var servers = map[string]func(arg string) error{
 			fmt.Println(line)
 		})
 	},
+	"panics": func(string) error {
+		return each(func(line string) {
+			if len(line) > 5000 {
+				fmt.Fprintln(os.Stderr, "reads a long line")
+				panic("the line is too long")
+			}
+			fmt.Println(line)
+		})
+	},
 	// takes the longer for a line the longer it is, and sleeps meanwhile
 	"sleepy": func(string) error {
 		return each(func(line string) {

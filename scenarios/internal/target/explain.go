@@ -269,6 +269,9 @@ func (s *Server) StderrLines() []string {
 			failure = len(out)
 		}
 		out = append(out, view.Truncate(line, quotedText))
+		if strings.HasPrefix(line, "fatal error: ") || strings.HasPrefix(line, "panic: ") {
+			break // stacks of a Go program follow
+		}
 	}
 	last := max(0, len(out)-quotedLines)
 	if failure >= 0 && failure < last { // it would be cut off: quote it first
