@@ -247,14 +247,20 @@ func (d *Driver) record() results.Target {
 		d.warnOnce(&t, "no document was opened: %s does; for files of yours, record their session "+
 			"with pipebench tap --bodies, and replay it with drive --messages", o.commandLine(0))
 	}
-	if d.bare || d.server != nil && d.server.BareHeaders() > 0 {
-		d.warnOnce(&t, "LF alone ends lines of its headers: clients that look for CR LF (\\r\\n) "+
-			"wait for ever")
+	if d.hasBareHeaders() {
+		d.warnOnce(&t, bareHeaders)
 	}
 	if d.protocol.OneRead.Load() {
 		d.warnOnce(&t, "the server %s", target.AdviceOneRead)
 	}
 	return t
+}
+
+const bareHeaders = "LF alone ends lines of its headers: clients that look for CR LF (\\r\\n) " +
+	"wait for ever"
+
+func (d *Driver) hasBareHeaders() bool {
+	return d.bare || d.server != nil && d.server.BareHeaders() > 0
 }
 
 // loud is half of what a usual pipe holds. A server that wrote more to standard error fills that

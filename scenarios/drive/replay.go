@@ -133,9 +133,13 @@ func (d *Driver) Replay(
 ) error {
 	requests, owed, number := split(recording)
 	if len(requests) == 0 {
-		return errors.New("replay: no request in the recording that could be sent again: drive " +
-			"opens the session itself (initialize), and that worked; to try more, run " +
-			d.options.commandLine(0))
+		text := "replay: no request in the recording that could be sent again: drive opens the " +
+			"session itself (initialize), and that worked; to try more, run " +
+			d.options.commandLine(0)
+		if d.hasBareHeaders() {
+			text += "; " + bareHeaders
+		}
+		return errors.New(text)
 	}
 	if err := d.refuseProse(requests); err != nil {
 		return err

@@ -370,8 +370,16 @@ func TestARecordingWithoutRequestsIsRefused(t *testing.T) {
 	const want = "replay: no request in the recording that could be sent again: drive opens " +
 		"the session itself (initialize), and that worked; to try more, run pipebench drive -- "
 	err := d.Replay(t.Context(), recording(t, answers), discard)
-	if err == nil || !strings.HasPrefix(err.Error(), want) {
+	if err == nil || !strings.HasPrefix(err.Error(), want) ||
+		strings.Contains(err.Error(), "LF alone") {
 		t.Errorf("got %v", err)
+	}
+	o := server("mislength 0 LF")
+	o.Protocol = "lsp"
+	err = begin(t, o).Replay(t.Context(), recording(t, answers), discard)
+	if err == nil || !strings.HasSuffix(err.Error(), "; LF alone ends lines of its headers: "+
+		"clients that look for CR LF (\\r\\n) wait for ever") {
+		t.Errorf("of LF: got %v", err)
 	}
 }
 
