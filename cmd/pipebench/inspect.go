@@ -2,6 +2,7 @@ package main
 
 import (
 	"cmp"
+	"debug/buildinfo"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -109,7 +110,7 @@ func nextStep(r *inspect.Report) []string {
 			d.Kind == inspect.Unread && d.PID > 0, d.Kind == inspect.MutualRead && isDriven(r, d):
 			step = lookAtStack(p)
 		case d.Kind == inspect.MutualRead:
-			step = recordAndDrive(command)
+			step = recordAndDrive(r, command)
 			if p.InFutex > 0 {
 				const says = ". Or, while it hangs, with %s in futex (idle, or in a lock), %s"
 				others := results.FormatCount(p.InFutex, "other thread")
@@ -123,10 +124,12 @@ func nextStep(r *inspect.Report) []string {
 	return nil
 }
 
-// lookAtStack says which command shows the stack of a process, by the name of its program.
+// lookAtStack says which command shows the stack of a process, by its program.
 func lookAtStack(p inspect.Proc) string {
-	tool := "py-spy dump --pid %d (Python), jstack %[1]d (Java), gdb -p %[1]d (C), " +
-		"or kill -QUIT %[1]d (Go; this ends it)"
+	tool := "py-spy dump --pid %d (Python), jstack %[1]d (Java), or gdb -p %[1]d (C)"
+	if _, err := buildinfo.ReadFile(fmt.Sprintf("/proc/%d/exe", p.PID)); err == nil {
+		tool = "kill -QUIT %d (it goes to standard error, and the program ends)"
+	}
 	program := ""
 	if len(p.Args) > 0 {
 		program = strings.TrimRight(filepath.Base(p.Args[0]), "0123456789.")
@@ -152,12 +155,34 @@ func isDriven(r *inspect.Report, d inspect.Diagnosis) bool {
 }
 
 // recordAndDrive says which commands find the message after which a server fell silent.
-func recordAndDrive(server string) string {
-	const says = "unless it does so already, let the client start " +
-		"`pipebench tap --bodies -o FILE -- %s`, and end the client when it hangs: `pipebench " +
-		"report FILE` names wrong lengths, and requests of either side without an answer. Then " +
-		"`pipebench drive --messages FILE -- %[1]s` sends all of it again"
-	return fmt.Sprintf(says, server)
+func recordAndDrive(r *inspect.Report, server string) string {
+	file := recordingOf(r)
+	first := "end the client"
+	if file == "" {
+		file = "FILE"
+		first = fmt.Sprintf("let the client start `pipebench tap --bodies -o FILE -- %s`, and end "+
+			"the client when it hangs", server)
+	}
+	const says = "%s: `pipebench report %s` names wrong lengths, and requests of either side " +
+		"without an answer. Then `pipebench drive --messages %[2]s -- %s` sends all of it again"
+	return fmt.Sprintf(says, first, file, server)
+}
+
+// recordingOf returns the file, quoted for a shell, in which pipebench tap records the messages of
+// the processes with their bodies. It returns "" if none is known.
+func recordingOf(r *inspect.Report) string {
+	for _, p := range r.Processes {
+		if p.Command != "pipebench tap" || len(p.Args) < 2 {
+			continue
+		}
+		var tap tapFlags
+		var cmd cobra.Command
+		tap.register(&cmd)
+		if cmd.ParseFlags(p.Args[2:]) == nil && tap.options.Bodies && tap.out != "" {
+			return proc.ShellLine([]string{tap.out})
+		}
+	}
+	return ""
 }
 
 // firstProcess names the first process that is as asked. It returns "" if none is.

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"os"
@@ -225,6 +226,18 @@ func TestInspectSaysWhatToTypeNext(t *testing.T) {
 			t.Errorf("no %q in\n%s", want, found)
 		}
 	}
+	client := r.Processes[0]
+	r.Processes[0] = inspect.Proc{PID: 1, Command: "pipebench tap", Args: []string{
+		"pipebench", "tap", "--bodies", "-o", "a b.jsonl", "--", "node", "-o", "server.js"}}
+	for _, want := range []string{
+		"next: end the client: `pipebench report 'a b.jsonl'` names ",
+		"`pipebench drive --messages 'a b.jsonl' -- node server.js` sends all of it again",
+	} {
+		if found := text(r); !strings.Contains(found, want) {
+			t.Errorf("behind tap: no %q in\n%s", want, found)
+		}
+	}
+	r.Processes[0] = client
 	for kind, next := range map[inspect.Problem]string{
 		inspect.Unread:      "next: look at its stack: py-spy dump --pid 2 (Python)",
 		inspect.Undrained:   "next: let the reader read it",
@@ -249,5 +262,12 @@ func TestInspectSaysWhatToTypeNext(t *testing.T) {
 		if found := text(r); !strings.Contains(found, next) || strings.Contains(found, "gdb") {
 			t.Errorf("%s: no %q alone in\n%s", program, next, found)
 		}
+	}
+	r.Processes[1].PID = os.Getpid()
+	r.Processes[1].Args = []string{"./server"}
+	r.Diagnoses[0].PID = os.Getpid()
+	next := fmt.Sprintf("next: look at its stack: kill -QUIT %d ", os.Getpid())
+	if found := text(r); !strings.Contains(found, next) {
+		t.Errorf("a Go program: no %q in\n%s", next, found)
 	}
 }
