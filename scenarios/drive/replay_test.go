@@ -274,8 +274,8 @@ func TestAReplayNamesWhatALanguageServerDidWrong(t *testing.T) {
 			"two writers of the server mix their messages"},
 		{"mislength 0 deaf", "deaf", "; the server stopped reading in message 1, open of 150,045 B",
 			"run pipebench drive --patience 1m --messages tap.jsonl --protocol lsp -- "},
-		{"mislength 0 asks", "deaf", `; the server asked workspace/configuration (id "c"), and ` +
-			"has not read the answer", waits},
+		{"mislength 0 asks", "deaf", `; the server asked workspace/configuration (id "c"), was ` +
+			"answered, and wrote nothing since", waits},
 		{"mislength 0 awaits", "deaf", `; the server asked workspace/configuration (id "c"), was ` +
 			"answered, and wrote nothing since; right after message 1, open of 150,045 B, which " +
 			"expects no answer; without message 1 it is answered", waits},

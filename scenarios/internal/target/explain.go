@@ -34,7 +34,6 @@ func (s *Server) Explain(ctx context.Context, before Usage, out *Outcome) {
 	e.Offset = out.offset
 	if e.UnreadStdin == nil && !s.Process.Ended(0) {
 		s.noteUnread(e)
-		s.noteQuestion(out)
 		out.nonBlocking = proc.NonBlocking(s.Process.Cmd.Process.Pid, 1)
 	}
 	switch out.Verdict {
@@ -81,21 +80,6 @@ func (s *Server) noteUnread(e *results.FailureEvidence) {
 	e.UnreadStdin = ifKnown(s.In.Unread())
 	e.UnreadStdout = ifKnown(s.Out.Unread())
 	e.UnreadStderr = ifKnown(s.StderrUnread())
-}
-
-// noteQuestion names a request from the server if the server has not read our answer to it, and
-// leaves out our answers from UnreadStdin.
-func (s *Server) noteQuestion(out *Outcome) {
-	e := out.Evidence
-	question := s.question.Load()
-	answers := s.In.Bytes() - out.sent // bytes; they are the last in the pipe
-	unread := e.UnreadStdin != nil && *e.UnreadStdin > 0
-	if out.Verdict != Deaf || question == nil || answers == 0 || !unread {
-		return
-	}
-	e.Question = *question
-	*e.UnreadStdin = max(0, *e.UnreadStdin-answers)
-	out.Why += fmt.Sprintf("; the server asked %s, and has not read the answer", *question)
 }
 
 // explainSilence finds a more exact verdict for a server that gave no answer.
@@ -168,7 +152,7 @@ func (s *Server) explainSilence(ctx context.Context, out *Outcome) {
 				out.Why += fmt.Sprintf(", %s of it came", stat.FormatBytes(partial))
 			}
 		}
-		if out.Verdict == Deaf && e.Question == "" && question != nil {
+		if out.Verdict == Deaf && question != nil {
 			e.Question = *question
 			out.Why += fmt.Sprintf("; the server asked %s, was answered, and wrote nothing since",
 				*question)

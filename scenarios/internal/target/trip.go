@@ -39,7 +39,6 @@ type Outcome struct {
 	code     string          // of the error in the answer
 	offset   *int64          // of the first wrong byte of the payload; nil if none is wrong
 	accepted int64           // bytes of the request that the pipe took, framing included
-	sent     int64           // bytes of all that the pipe had taken by then
 
 	nonBlocking bool // the server's standard output is known to be non-blocking
 	oneRead     bool // the server is known to take what one read returns for one message
@@ -165,8 +164,7 @@ func (s *Server) exchange(ctx context.Context, r *Request, i int64, limit time.D
 	} else {
 		err = s.SendWithin(ctx, limit, msgs...)
 	}
-	taken := s.In.Bytes()
-	accepted := taken - sent
+	accepted := s.In.Bytes() - sent
 	var out Outcome
 	if err == nil {
 		out = s.await(ctx, got, r.answerID(), began, limit)
@@ -179,7 +177,6 @@ func (s *Server) exchange(ctx context.Context, r *Request, i int64, limit time.D
 	}
 	out.id = string(r.answerID())
 	out.accepted = accepted
-	out.sent = taken
 	out.answer = got
 	return out
 }
