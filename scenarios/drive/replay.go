@@ -39,7 +39,6 @@ type recorded struct {
 
 func (m *recorded) String() string { return fmt.Sprintf("message %d, %s", m.number, m.what()) }
 
-// what names the message by its method, id and size.
 func (m *recorded) what() string {
 	return cmp.Or(m.name, "a message") + " of " + stat.FormatBytes(int64(m.Size))
 }
@@ -297,13 +296,11 @@ func (r *replay) explain(ctx context.Context, requests []recorded, hasTime bool)
 			largest = first
 		}
 	}
-	failure := r.t.Evidence.Failure
-	isKnown := failure != nil && (failure.Question != "" || failure.Computed)
 	named := []target.Verdict{target.WrongLength, target.Mixed, target.Buffered}
 	if failed.silent || slices.Contains(named, target.Verdict(r.t.Verdict)) {
 		return
 	}
-	if stopped := r.whereStopped(requests[first:]); stopped != "" && !isKnown {
+	if stopped := r.whereStopped(requests[first:]); stopped != "" {
 		*why += "; " + stopped
 		r.t.Evidence.Advice = target.AdviceToInspect("the server stopped reading", r.repeat(0))
 		return
@@ -332,7 +329,7 @@ func (r *replay) explain(ctx context.Context, requests []recorded, hasTime bool)
 		return
 	}
 	*why += fmt.Sprintf("; without message %d it is answered", large.number)
-	if !isKnown {
+	if !r.isAdvised() {
 		r.t.Evidence.Advice = fmt.Sprintf(adviceOnCause, large.number, failed.number)
 	}
 	other := (largest + last - 1) % last
@@ -351,6 +348,12 @@ const (
 	adviceOnChance = "no message alone is the cause: look for a count, a limit, a lock or a race " +
 		"in the server; pipebench inspect PID tells more while your client hangs"
 )
+
+// isAdvised reports whether the advice names what the server does: it waits, or it computes.
+func (r *replay) isAdvised() bool {
+	failure := r.t.Evidence.Failure
+	return failure != nil && (failure.Question != "" || failure.Computed)
+}
 
 // inASCII returns the requests with an x for each byte that is not ASCII, and the number of the
 // last message that has such bytes, or 0.
@@ -375,7 +378,7 @@ func (r *replay) whereStopped(sent []recorded) string {
 	failure := r.t.Evidence.Failure
 	deaf := r.t.Verdict == string(target.Deaf) && failure != nil
 	unread := deaf && failure.UnreadStdin != nil && *failure.UnreadStdin > 0
-	if !unread || len(r.sent) == 0 {
+	if !unread || len(r.sent) == 0 || r.isAdvised() {
 		return ""
 	}
 	read := failure.Accepted - *failure.UnreadStdin

@@ -36,12 +36,18 @@ func (s *Server) Explain(ctx context.Context, before Usage, out *Outcome) {
 		s.noteUnread(e)
 		out.nonBlocking = proc.NonBlocking(s.Process.Cmd.Process.Pid, 1)
 	}
+	question := s.question.Load()
 	switch out.Verdict {
 	case Deaf:
 		s.explainSilence(ctx, out)
 	case Endless: // no probe: nobody would read the answer
 	default:
 		e.Probe = s.probe(ctx)
+	}
+	if out.Verdict == Deaf && !e.Unsent && question != nil {
+		e.Question = *question
+		out.Why += fmt.Sprintf("; the server asked %s, was answered, and wrote nothing since",
+			*question)
 	}
 	now := s.Usage()
 	e.CPUNS = difference(now.CPU, before.CPU)
@@ -114,7 +120,6 @@ func (s *Server) explainSilence(ctx context.Context, out *Outcome) {
 			out.Half = true
 			return
 		}
-		question := s.question.Load()
 		e.Probe = s.probe(ctx)
 		if out.cameLate() {
 			return
@@ -151,11 +156,6 @@ func (s *Server) explainSilence(ctx context.Context, out *Outcome) {
 			} else {
 				out.Why += fmt.Sprintf(", %s of it came", stat.FormatBytes(partial))
 			}
-		}
-		if out.Verdict == Deaf && question != nil {
-			e.Question = *question
-			out.Why += fmt.Sprintf("; the server asked %s, was answered, and wrote nothing since",
-				*question)
 		}
 	}
 }
