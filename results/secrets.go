@@ -1,7 +1,9 @@
 package results
 
 import (
+	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"unicode"
 )
@@ -13,13 +15,11 @@ const Redacted = "REDACTED"
 // with names like key or password, passwords in URLs, and random text. If in doubt, it hides more.
 func HideSecrets(command []string) []string {
 	hidden := make([]string, len(command))
-	secret := false // the word before says that this one is a secret
 	for i, word := range command {
 		hidden[i] = hideInWord(word)
-		if secret {
+		if i > 1 && isAnnounced(command[:i], word) { // word 0 is the program, maybe named pass
 			hidden[i] = Redacted
 		}
-		secret = i > 0 && announcesSecret(word) // word 0 is the program, which may be named pass
 	}
 	return hidden
 }
@@ -39,7 +39,8 @@ const (
 
 var (
 	// These match a word such as "--api-key" or "token" if the next word is the secret.
-	secretFlag = regexp.MustCompile(`(?i)^["'\\]*(?:--?|/)` + secretName + `["'\\]*$`)
+	secretFlag = regexp.MustCompile(`(?i)^["'\\]*(?:--?|/)` + secretName + `["'\\]*$` +
+		`|^--(?:proxy-)?user$`)
 	secretWord = regexp.MustCompile(`(?i)^(?:` + secretWords + `)$`)
 
 	// These match the name of a secret up to its value: "token=". After a match of nameAtEnd, the
@@ -48,9 +49,10 @@ var (
 	nameAtStart  = regexp.MustCompile(`(?i)^["'\\]*(?:` + secretName + `|sig|pin)` + givesValue)
 	nameAtEnd    = regexp.MustCompile(`(?i)(?:` + secretName + `|\bsig|\bpin)` + givesValue + `$`)
 
-	// userFlag matches a flag before user:password. shortPassword matches the flag -p of mysql
-	// joined to its value. portNumbers matches words such as -p8080 that only look like that flag.
-	userFlag      = regexp.MustCompile(`^(?:-u|--user|--proxy-user)$`)
+	// userProgram matches the programs whose flag -u is before user:password. shortPassword matches
+	// the flag -p of mysql joined to its value. portNumbers matches words such as -p8080 that only
+	// look like that flag.
+	userProgram   = regexp.MustCompile(`\b(?:curl|wget)\b`)
 	shortPassword = regexp.MustCompile(`^-p.*[A-Z0-9].*$`)
 	portNumbers   = regexp.MustCompile(`^-p=?[\d.:/a-z-]*$`)
 
@@ -66,10 +68,18 @@ var (
 		inHost + `*[^\d/?#:@\s]` + inHost + `*[/?#]\S*@`)
 )
 
-// announcesSecret reports whether the word after this one is a secret.
-func announcesSecret(word string) bool {
-	return secretFlag.MatchString(word) || secretWord.MatchString(word) ||
-		nameAtEnd.MatchString(word) || userFlag.MatchString(word)
+// isAnnounced reports whether the words before this one say that it is a secret.
+func isAnnounced(before []string, word string) bool {
+	if len(before) == 0 {
+		return false
+	}
+	last := before[len(before)-1]
+	if last == "-u" { // it says something else in python3 -u server.py
+		return slices.ContainsFunc(before, userProgram.MatchString) ||
+			strings.Contains(word, ":") && !filepath.IsAbs(word)
+	}
+	return secretFlag.MatchString(last) || secretWord.MatchString(last) ||
+		nameAtEnd.MatchString(last)
 }
 
 // hideInWord hides the secrets in a word. The word may be a whole command line itself.
@@ -86,7 +96,7 @@ func hideInWord(word string) string {
 // hideInLine hides the secrets in a command line that is a single string.
 func hideInLine(line string) string {
 	var out strings.Builder
-	secret := false // the word before says that this one is a secret
+	var before []string
 	for line != "" {
 		blanks := len(line) - len(strings.TrimLeftFunc(line, unicode.IsSpace))
 		out.WriteString(line[:blanks])
@@ -95,7 +105,7 @@ func hideInLine(line string) string {
 		line = line[len(word):]
 		switch {
 		case word == "": // the line ends with blanks
-		case secret:
+		case isAnnounced(before, word):
 			out.WriteString(Redacted)
 		case nameAtEnd.MatchString(word): // "Authorization:", whose value may have blanks
 			out.WriteString(word + " " + Redacted)
@@ -103,7 +113,7 @@ func hideInLine(line string) string {
 		default:
 			out.WriteString(hideQuoted(word))
 		}
-		secret = announcesSecret(word)
+		before = append(before, word)
 	}
 	return out.String()
 }

@@ -65,6 +65,12 @@ func TestSecretsOfCommandLinesAreHidden(t *testing.T) {
 			[]string{"helm", "--set", "a=1,auth.password=REDACTED"}},
 		{[]string{"curl", "-u", "me:S3", "https://h"},
 			[]string{"curl", "-u", "REDACTED", "https://h"}},
+		{[]string{"/usr/bin/wget", "-q", "-u", "S3"},
+			[]string{"/usr/bin/wget", "-q", "-u", "REDACTED"}},
+		{[]string{"curl", "--proxy-user", "S3"}, []string{"curl", "--proxy-user", "REDACTED"}},
+		{[]string{"server", "-u", "me:S3"}, []string{"server", "-u", "REDACTED"}},
+		{[]string{"sh", "-c", "x=$(curl -u S3 https://h)"},
+			[]string{"sh", "-c", "x=$(curl -u REDACTED https://h)"}},
 		{[]string{"mysql", "-pS3cret"}, []string{"mysql", "-pREDACTED"}},
 		{[]string{"run", "hf_S3S3S3S3S3"}, []string{"run", "REDACTED"}},
 		{[]string{"run", "sk-S3cret-0123456789"}, []string{"run", "REDACTED"}},
@@ -90,6 +96,10 @@ func TestWhatIsNoSecretStays(t *testing.T) {
 		{"sh", "-c", "node server.js | tee log; exit 3"},
 		{"pipebench", "drive", "--size", "1KiB,64KiB", "--find-limit", "--", "python3",
 			"server.py"},
+		{"python3", "-u", "server.py"},
+		{"python3", "-u", filepath.Join(t.TempDir(), "9:30.py")},
+		{"sh", "-c", "python3 -u server.py | sort -u names"},
+		{"env", "-u", "PYTHONUNBUFFERED", "python3", "server.py"},
 		{"/tmp/TestALongName1234567/001/server", "--config", `{"port":1,"name":"x"}`},
 	} {
 		if got := results.HideSecrets(command); !slices.Equal(got, command) {
