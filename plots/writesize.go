@@ -155,8 +155,8 @@ func settingName(row stat.Row, usual int) string {
 }
 
 // writeSizeTitle says which pipe capacity and write size raise goodput the most, compared with
-// whole messages through a pipe of the usual capacity, and what they do in the other panels. Rough
-// figures prove no gain: on a busy machine, a shorter wait for a CPU looks like one.
+// whole messages through a pipe of the usual capacity, and what they do in the other panels. A rough
+// gain proves nothing: on a busy machine, a shorter wait for a CPU looks like one.
 func (r rows) writeSizeTitle(usual int, panel func(stat.Row) string) string {
 	size := view.SizeTitle(r.all[0].Cell.Size)
 	most := 0.0 // the largest gain so far
@@ -164,10 +164,10 @@ func (r rows) writeSizeTitle(usual int, panel func(stat.Row) string) string {
 	var best results.Cell
 	noisy := false
 	for _, row := range r.all {
-		gain, base, isRough := r.gainOf(row, usual, panel)
+		gain, base := r.gainOf(row, usual, panel)
 		switch {
 		case row.Cell.Placement == "free" || gain.N == 0 || gain.Below(view.GainThatCounts):
-		case isRough || !gain.Above(view.GainThatCounts):
+		case view.IsRough(gain) || !gain.Above(view.GainThatCounts):
 			noisy = true
 		case gain.Median > most:
 			most = gain.Median
@@ -177,11 +177,11 @@ func (r rows) writeSizeTitle(usual int, panel func(stat.Row) string) string {
 		}
 	}
 	for _, row := range r.all { // the same setting in other panels
-		gain, _, isRough := r.gainOf(row, usual, panel)
+		gain, _ := r.gainOf(row, usual, panel)
 		isOther := row.Cell.Placement != best.Placement && row.Cell.Placement != "free"
 		isSame := row.Cell.Capacity == best.Capacity && row.Cell.WriteSize == best.WriteSize
 		counts := gain.Above(view.GainThatCounts) || gain.Below(1/view.GainThatCounts)
-		if found != "" && isOther && isSame && counts && !isRough {
+		if found != "" && isOther && isSame && counts && !view.IsRough(gain) {
 			found += fmt.Sprintf("; on %s %s×", panel(row), results.FormatNumber(gain.Median, 2))
 		}
 	}
@@ -196,21 +196,17 @@ func (r rows) writeSizeTitle(usual int, panel func(stat.Row) string) string {
 }
 
 // gainOf returns the goodput of row divided by that of base: whole messages through a pipe of the
-// usual capacity in the same panel and the same rounds. isRough is true if the gain or one of the
-// two points is rough. The N of the gain is 0 if it was not measured.
+// usual capacity in the same panel and the same rounds. The N of the gain is 0 if it was not
+// measured.
 func (r rows) gainOf(row stat.Row, usual int, panel func(stat.Row) string) (
-	gain stat.Estimate, base stat.Row, isRough bool,
+	gain stat.Estimate, base stat.Row,
 ) {
 	whole := withValue(r, panel, panel(row)).where(func(row stat.Row) bool {
 		return row.Cell.Capacity == usual && row.Cell.WriteSize == 0
 	})
 	if len(whole.all) == 0 {
-		return stat.Estimate{}, stat.Row{}, false
+		return stat.Estimate{}, stat.Row{}
 	}
 	base = whole.all[0]
-	gain = stat.PairedRatio(stat.MustMetric("goodput"), row.Records, base.Records)
-	for _, e := range []stat.Estimate{gain, row.Estimates["goodput"], base.Estimates["goodput"]} {
-		isRough = isRough || view.IsRough(e)
-	}
-	return gain, base, isRough
+	return stat.PairedRatio(stat.MustMetric("goodput"), row.Records, base.Records), base
 }
