@@ -34,7 +34,7 @@ func meaning(rows []stat.Row) []string {
 		if !program.noisy {
 			effects = append([]sentence{program}, effects...)
 		}
-		effects = append(effects, sentence{text: slowSentence(run.bare)})
+		effects = append(effects, slowerSentence(run.bare), sentence{text: slowSentence(run.bare)})
 		return noisyMeaning(rows, effects)
 	}
 	start, told := "Speed compared with raw bytes ", -1

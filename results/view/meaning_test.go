@@ -299,6 +299,46 @@ func TestNoiseOfAPartIsSaid(t *testing.T) {
 	}
 }
 
+// Noise may hide by how much a framing is slower than raw bytes, but not that it is slower.
+func TestWhatIsCertainlySlowerIsToldThroughNoise(t *testing.T) {
+	flat := resultstest.Around(10000, 0)
+	sharp := resultstest.Around(20000, 0.02)
+	blurred := resultstest.Around(20000, 0.35)
+	wild := resultstest.Around(12000, 1)
+	for _, tt := range []struct {
+		framed map[string][]float64
+		want   string
+	}{
+		{
+			map[string][]float64{"ndjson": sharp, "length-prefix": sharp, "chunked:4096": blurred},
+			"4 KiB chunks certainly slower than raw, too noisy to tell by how much; the others " +
+				"50 % (±2 %), all certainly slower than raw.",
+		},
+		{
+			map[string][]float64{
+				"length-prefix": resultstest.Around(15000, 0.02), "ndjson": sharp,
+				"chunked:4096": blurred, "chunked:61440": wild,
+			},
+			"ndjson 50 % (each ±2 % or less); 60 KiB chunks too noisy to tell; 4 KiB chunks certainly slower " +
+				"than raw, too noisy to tell by how much.",
+		},
+		{
+			map[string][]float64{
+				"length-prefix": wild, "ndjson": sharp, "chunked:4096": blurred,
+				"chunked:61440": wild,
+			},
+			"\nCertainly slower than raw on one CPU (messages of 64 KiB): ndjson 50 % (±2 %); " +
+				"too noisy to tell by how much: 4 KiB chunks.",
+		},
+	} {
+		set := resultstest.Beside("same", flat, tt.framed)
+		got := strings.Join(Summarise(set).Meaning, "\n")
+		if !strings.Contains(got, tt.want) {
+			t.Errorf("%q is missing in:\n%s", tt.want, got)
+		}
+	}
+}
+
 // On a machine that cannot tell framings apart this comes first, then what is known all the same,
 // and rough figures are marked.
 func TestANoisyMachineIsToldFirst(t *testing.T) {

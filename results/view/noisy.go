@@ -129,6 +129,34 @@ func isTooNoisyToRank(rows, bare []stat.Row) bool {
 	return true
 }
 
+// slowerSentence names the framings that are certainly slower than raw bytes, for a run that is too
+// noisy to compare framings.
+func slowerSentence(bare []stat.Row) sentence {
+	text := ""
+	for _, one := range seriesIn(bare, patternStream) {
+		known, noisy := one.toldRows()
+		known = selected(known, isSlower)
+		noisy = selected(noisy, isSlower)
+		var parts []string
+		if len(known) > 0 {
+			parts = append(parts, sharesOf(known))
+		}
+		if len(noisy) > 0 {
+			parts = append(parts, tooNoisyToTell+" by how much: "+framingNames(noisy))
+		}
+		switch {
+		case len(parts) == 0:
+			continue
+		case text == "":
+			text = "Certainly slower than raw " + one.about(-1)
+		default:
+			text += " " + capitalised(one.about(-1))
+		}
+		text += ": " + strings.Join(parts, "; ") + "."
+	}
+	return sentence{text: text}
+}
+
 // overheadSentence says how many bytes framings add to a message. Noise has no influence on this
 // number.
 func overheadSentence(bare []stat.Row) sentence {

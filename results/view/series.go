@@ -167,7 +167,7 @@ func (s series) sharesText() string {
 		return ""
 	}
 	first, last := known[0], known[len(known)-1]
-	text := framingNames(known) + " " + rangeText(known) + " (" + noiseText(known) + ")"
+	text := sharesOf(known)
 	switch alike := sharesAlike(*first.ToRaw, *last.ToRaw); {
 	case alike && isBlurred(first):
 		return tooNoisyToTell
@@ -175,7 +175,7 @@ func (s series) sharesText() string {
 	case alike:
 		who := "every framing "
 		if len(noisy) > 0 {
-			who = framingNames(noisy) + " " + tooNoisyToTell + "; the others "
+			who = noisyText(noisy) + "; the others "
 		}
 		return who + rangeText(known) + " (" + noiseText(known) + ")" + s.certainText(known)
 	default:
@@ -185,13 +185,26 @@ func (s series) sharesText() string {
 		}
 		text = strings.Join(parts, ", ") + " (each " + noiseText(known) + " or less)"
 	}
-	switch len(noisy) {
-	case 0:
+	if len(noisy) == 0 {
 		return text
-	case 1:
-		return text + "; " + framingNames(noisy) + " " + tooNoisyToTell
 	}
-	return text + "; the others " + tooNoisyToTell
+	return text + "; " + noisyText(noisy)
+}
+
+// noisyText names framings whose shares noise hides. It says which are certainly slower than raw
+// all the same.
+func noisyText(noisy []stat.Row) string {
+	var parts []string
+	slower := selected(noisy, isSlower)
+	if len(slower) < len(noisy) {
+		unknown := selected(noisy, func(r stat.Row) bool { return !isSlower(r) })
+		parts = append(parts, framingNames(unknown)+" "+tooNoisyToTell)
+	}
+	if len(slower) > 0 {
+		parts = append(parts, framingNames(slower)+" certainly slower than raw, "+
+			tooNoisyToTell+" by how much")
+	}
+	return strings.Join(parts, "; ")
 }
 
 // certainText ends a sentence about framings that cannot be told apart. It names those that are
@@ -239,6 +252,12 @@ func (s series) slowRows() []stat.Row {
 	return selected(s.rows, func(r stat.Row) bool {
 		return r.Cell.Size != s.size && isBelow(r, 0.5)
 	})
+}
+
+// sharesOf lists framings with the range of their shares: "ndjson and 60 KiB chunks 83 to 95 % (±5
+// %)". The largest share must come first.
+func sharesOf(rows []stat.Row) string {
+	return framingNames(rows) + " " + rangeText(rows) + " (" + noiseText(rows) + ")"
 }
 
 // framingNames lists the framings of rows: "ndjson and 60 KiB chunks".
