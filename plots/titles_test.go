@@ -104,7 +104,7 @@ func TestChunkTitle(t *testing.T) {
 // others.
 func TestChunksGain(t *testing.T) {
 	const general = "How long a small message waits behind large ones"
-	const start, end = "With chunks of the best size, a small message waits ", " as long"
+	const start, end = "With chunks of 4 KiB, a small message waits ", " as long"
 	const noisy = "Too noisy to tell how much chunks shorten the wait of small messages; " +
 		"more samples may tell more"
 	type panel struct{ chunked, whole []int64 }

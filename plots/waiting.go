@@ -146,12 +146,13 @@ func waitChart(all rows) Chart {
 		Notes:    []string{"Both ends must speak chunks: MCP and LSP have none.", mediansNote},
 	}
 	c.addWhole(r, chunked, "due.p50", title)
-	shares, hidden := r.chunkShares(title)
+	sizes, shares, hidden := r.bestChunks(title)
 	switch {
 	case len(shares) == 0 && hidden:
 		c.Title = "Too noisy to tell how much chunks shorten the wait of small messages" + moreTell
 	case len(shares) > 0 && slices.Max(shares) < 0.5:
-		c.Title = "With chunks of the best size, a small message waits " +
+		c.Title = "With chunks of " + view.FromTo(view.SizeTitle(slices.Min(sizes)),
+			view.SizeTitle(slices.Max(sizes))) + ", a small message waits " +
 			view.FromTo(results.FormatPercent(100*slices.Min(shares)),
 				results.FormatPercent(100*slices.Max(shares))) + " as long"
 		if hidden {
@@ -161,9 +162,10 @@ func waitChart(all rows) Chart {
 	return c
 }
 
-// chunkShares returns how long small messages wait behind chunks of the best size, as a share of
-// the wait behind whole messages, in each panel but those in which noise hides it.
-func (r rows) chunkShares(panel func(stat.Row) string) (shares []float64, hidden bool) {
+// bestChunks returns the chunk size with the shortest wait of small messages in each panel but those
+// in which noise hides it. It also returns how long that wait is, as a share of the wait behind
+// whole messages.
+func (r rows) bestChunks(panel func(stat.Row) string) (sizes []int, shares []float64, hidden bool) {
 	for _, name := range values(r, panel) {
 		own := withValue(r, panel, name)
 		chunked := own.chunked()
@@ -171,6 +173,7 @@ func (r rows) chunkShares(panel func(stat.Row) string) (shares []float64, hidden
 		if len(chunked.all) == 0 || len(whole) == 0 {
 			continue
 		}
+		size := 0
 		best := 0.0 // not known
 		unsplit := whole[0].Estimates["due.p50"]
 		for _, row := range chunked.all {
@@ -178,16 +181,18 @@ func (r rows) chunkShares(panel func(stat.Row) string) (shares []float64, hidden
 			share := wait.Median / unsplit.Median
 			isRough := view.IsRough(wait) || view.IsRough(unsplit) // drawn hollow
 			if !isRough && (best == 0 || share < best) {
+				size = chunkSizeOf(row)
 				best = share
 			}
 		}
 		if best > 0 {
+			sizes = append(sizes, size)
 			shares = append(shares, best)
 		} else {
 			hidden = true
 		}
 	}
-	return shares, hidden
+	return sizes, shares, hidden
 }
 
 // readerName names the panel of a row by the rate at which its reader reads.
