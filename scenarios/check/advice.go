@@ -100,6 +100,19 @@ func adviceFor(class string, command []string) string {
 	return advice[class][runtimeOf(command)]
 }
 
+// unbufferedAdvice returns advice for a Python program that drops what a non-blocking pipe refuses,
+// since it prints without a buffer. It returns "" for all other findings.
+func (f *finding) unbufferedAdvice() string {
+	command := f.options.Command
+	isUnbuffered := f.options.HidesFlush() ||
+		slices.Contains(command, "-u") && runtimeOf(command) == "Python"
+	if f.Class != classCut || f.name != "nonblocking-pipe" || !isUnbuffered {
+		return ""
+	}
+	return "call os.set_blocking(1, True): unbuffered (-u or PYTHONUNBUFFERED), print drops what " +
+		"a pipe refuses"
+}
+
 // HidesFlush reports whether the variable PYTHONUNBUFFERED hides that a Python program does not
 // flush what it prints. An option -u does so wherever the program is started, and hides nothing.
 func (o Options) HidesFlush() bool {

@@ -100,6 +100,28 @@ func TestScriptsGetTheAdviceOfTheirRuntime(t *testing.T) {
 	}
 }
 
+// An unbuffered script that prints has nothing to flush, and no counts to look at.
+func TestAnUnbufferedScriptIsToldToBlock(t *testing.T) {
+	t.Parallel()
+	path, err := exec.Command("python3", "-c", "import sys; print(sys.executable, end='')").Output()
+	if err != nil {
+		t.Skip(err)
+	}
+	script := []string{"-c", "print(100_000 * 'x')"}
+	for _, o := range []check.Options{
+		{Command: append([]string{string(path), "-u"}, script...)},
+		{Command: append([]string{string(path)}, script...),
+			Env: append(os.Environ(), "PYTHONUNBUFFERED=1")},
+	} {
+		o.Only = []string{"nonblocking-pipe"}
+		c := program(t, o)["nonblocking-pipe"]
+		const want = "call os.set_blocking(1, True): "
+		if c.Verdict != results.Fails || !strings.HasPrefix(c.Advice, want) {
+			t.Errorf("%v: %+v", o.Command, c)
+		}
+	}
+}
+
 // PYTHONUNBUFFERED in the environment hides that a program does not flush; an option -u does not,
 // since clients start the program so, too.
 func TestWhatHidesAMissingFlush(t *testing.T) {

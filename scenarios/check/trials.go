@@ -146,7 +146,8 @@ func (o Options) tryOne(
 		f.judge(results.CannotTell, "%s", strings.TrimSpace(err.Error()))
 	}
 	if f.Verdict == results.Fails || f.Verdict == results.Slow {
-		f.Advice = cmp.Or(f.Advice, adviceFor(f.Class, o.Command), about.Advice)
+		f.Advice = cmp.Or(f.Advice, f.unbufferedAdvice(), adviceFor(f.Class, o.Command),
+			about.Advice)
 	} else {
 		f.Advice = ""
 		f.Reproduce = ""
