@@ -132,29 +132,18 @@ func isTooNoisyToRank(rows, bare []stat.Row) bool {
 // slowerSentence names the framings that are certainly slower than raw bytes, for a run that is too
 // noisy to compare framings.
 func slowerSentence(bare []stat.Row) sentence {
-	text := ""
+	var parts []string
 	for _, one := range seriesIn(bare, patternStream) {
-		known, noisy := one.toldRows()
-		known = selected(known, isSlower)
-		noisy = selected(noisy, isSlower)
-		var parts []string
-		if len(known) > 0 {
-			parts = append(parts, sharesOf(known))
+		known, noisy := one.comparedRows()
+		slower := selected(append(known, noisy...), isSlower)
+		if len(slower) > 0 {
+			parts = append(parts, framingNames(slower)+" "+one.about(-1))
 		}
-		if len(noisy) > 0 {
-			parts = append(parts, tooNoisyToTell+" by how much: "+framingNames(noisy))
-		}
-		switch {
-		case len(parts) == 0:
-			continue
-		case text == "":
-			text = "Certainly slower than raw " + one.about(-1)
-		default:
-			text += " " + capitalised(one.about(-1))
-		}
-		text += ": " + strings.Join(parts, "; ") + "."
 	}
-	return sentence{text: text}
+	if len(parts) == 0 {
+		return sentence{}
+	}
+	return sentence{text: "Certainly slower than raw: " + strings.Join(parts, ", ") + "."}
 }
 
 // overheadSentence says how many bytes framings add to a message. Noise has no influence on this

@@ -167,7 +167,7 @@ func (s series) sharesText() string {
 		return ""
 	}
 	first, last := known[0], known[len(known)-1]
-	text := sharesOf(known)
+	text := framingNames(known) + " " + rangeText(known) + " (" + noiseText(known) + ")"
 	switch alike := sharesAlike(*first.ToRaw, *last.ToRaw); {
 	case alike && isBlurred(first):
 		return tooNoisyToTell
@@ -252,12 +252,6 @@ func (s series) slowRows() []stat.Row {
 	return selected(s.rows, func(r stat.Row) bool {
 		return r.Cell.Size != s.size && isBelow(r, 0.5)
 	})
-}
-
-// sharesOf lists framings with the range of their shares: "ndjson and 60 KiB chunks 83 to 95 % (±5
-// %)". The largest share must come first.
-func sharesOf(rows []stat.Row) string {
-	return framingNames(rows) + " " + rangeText(rows) + " (" + noiseText(rows) + ")"
 }
 
 // framingNames lists the framings of rows: "ndjson and 60 KiB chunks".
