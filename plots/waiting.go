@@ -162,10 +162,11 @@ func waitChart(all rows) Chart {
 	return c
 }
 
-// bestChunks returns the chunk size with the shortest wait of small messages in each panel but those
-// in which noise hides it. It also returns how long that wait is, as a share of the wait behind
-// whole messages.
-func (r rows) bestChunks(panel func(stat.Row) string) (sizes []int, shares []float64, hidden bool) {
+// bestChunks returns the chunk size with the shortest wait of small messages in each panel, but not
+// if noise hides it. It also returns that wait as a share of the wait behind whole messages.
+func (r rows) bestChunks(panel func(stat.Row) string) (
+	sizes []int, shares []float64, hidden bool,
+) {
 	for _, name := range values(r, panel) {
 		own := withValue(r, panel, name)
 		chunked := own.chunked()

@@ -155,8 +155,8 @@ func settingName(row stat.Row, usual int) string {
 }
 
 // writeSizeTitle says which pipe capacity and write size raise goodput the most, compared with
-// whole messages through a pipe of the usual capacity, and what they do in the other panels. A rough
-// gain proves nothing: on a busy machine, a shorter wait for a CPU looks like one.
+// whole messages through a pipe of the usual capacity, and what they do in the other panels. Rough
+// gains prove nothing: on a busy machine, a shorter wait for a CPU looks like one.
 func (r rows) writeSizeTitle(usual int, panel func(stat.Row) string) string {
 	size := view.SizeTitle(r.all[0].Cell.Size)
 	most := 0.0 // the largest gain so far
