@@ -30,10 +30,10 @@ func findingSummary(all []results.Finding) string {
 		return fmt.Sprintf("INCONCLUSIVE: none of %d could be judged", len(all))
 	case len(failed) == 0 && len(undecided) > 0:
 		text := "INCOMPLETE: " + countPassed(all)
-		for _, f := range undecided {
-			if f.Class != "" { // what may be wrong was seen
-				text += "; " + findingName(f) + ": " + f.Found
-			}
+		// what may be wrong was seen, or the check was interrupted
+		told := selected(undecided, func(f results.Finding) bool { return f.Class != "" })
+		for _, alike := range grouped(told, func(f results.Finding) string { return f.Found }) {
+			text += "; " + namesOf(alike) + ": " + alike[0].Found
 		}
 		return text
 	case len(failed) == 0:

@@ -118,6 +118,22 @@ func TestUndecidedFindingsAreNoSuccess(t *testing.T) {
 	}
 }
 
+// The answer of an interrupted check says so once, for all that was not judged.
+func TestAnInterruptedCheckSaysSo(t *testing.T) {
+	all := []results.Finding{{ID: "check/server/ids", Verdict: results.OK}}
+	for _, name := range []string{"batch", "cancel"} {
+		all = append(all, results.Finding{
+			ID: "check/server/" + name, Verdict: results.CannotTell, Class: "interrupted",
+			Found: "interrupted before this was judged",
+		})
+	}
+	const want = "INCOMPLETE: ok 1 of 3, cannot tell 2; batch, cancel: interrupted before this " +
+		"was judged"
+	if got := findingSummary(all); got != want {
+		t.Errorf("summary %q, want %q", got, want)
+	}
+}
+
 // PASS is said only where nothing is left open. That a program runs at all, its reference, says
 // nothing about the situations.
 func TestFindingsSayPassOnlyWhereAllIsDecided(t *testing.T) {

@@ -24,6 +24,8 @@ const (
 	classAltered = "altered" // bytes differ from the expected ones
 	classLonger  = "longer"  // more bytes or lines come than were expected
 	classSpin    = "spin"    // the program burns a CPU while it waits
+
+	classInterrupted = "interrupted" // the check was interrupted before this was judged
 )
 
 // advice says how to correct a program, by the class of its mistake and then by its runtime.

@@ -106,7 +106,7 @@ func (o Options) tryAll(ctx context.Context, side catalogue.Side, trials []*tria
 	for _, t := range failed {
 		again := o.tryOne(ctx, side, t.about, t.do)
 		if ctx.Err() != nil {
-			t.finding.withdraw("no time was left to try it again with nothing beside it")
+			t.finding.withdraw(t.finding.stopped(ctx) + " before it was tried again alone")
 		} else if again.Verdict != results.Fails {
 			why := "tried again with nothing beside it: " + again.Found
 			if again.Verdict != results.CannotTell {
@@ -133,7 +133,7 @@ func (o Options) tryOne(
 	err := f.run(ctx, do)
 	if ctx.Err() != nil {
 		f.clear()
-		err = errors.New("the check ended before this was judged")
+		err = errors.New(f.stopped(ctx) + " before this was judged")
 	}
 	if err == nil && f.evidence != nil {
 		f.Evidence, err = results.NewEvidence(f.evidence)
@@ -154,6 +154,15 @@ func (o Options) tryOne(
 	}
 	f.Time = time.Now().UTC()
 	return f
+}
+
+// stopped says why ctx has ended. If somebody interrupted the check, the finding gets that class.
+func (f *finding) stopped(ctx context.Context) string {
+	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
+		return "the check ended"
+	}
+	f.Class = cmp.Or(f.Class, classInterrupted)
+	return "interrupted"
 }
 
 // run runs the test, and removes the processes and files that the test leaves behind.
