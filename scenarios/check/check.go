@@ -88,9 +88,14 @@ func (o Options) Validate(side catalogue.Side) error {
 		}
 	}
 	for _, name := range o.Only {
-		if _, err := catalogue.Find(catalogue.For(side), name); err != nil {
-			return fmt.Errorf("no situation %q for a %s; %w", name, side, err)
+		_, err := catalogue.Find(catalogue.For(side), name)
+		if err == nil {
+			continue
 		}
+		if _, unknown := catalogue.Find(catalogue.For(catalogue.Server), name); unknown == nil {
+			err = errors.New("it is one of --server")
+		}
+		return fmt.Errorf("no situation %q for a %s; %w", name, side, err)
 	}
 	return nil
 }
