@@ -2,6 +2,7 @@ package results
 
 import (
 	"encoding/json"
+	"strings"
 	"time"
 )
 
@@ -44,6 +45,23 @@ func (t Target) Served() bool { return t.Verdict == VerdictOK || t.Verdict == Ve
 func (t Target) FailsOnCharacters() bool {
 	f := t.Evidence.Failure
 	return f != nil && f.Characters
+}
+
+// LimitOf names the messages that the limit in t is about. A call and its echo have about the same
+// size: without a byte of the echo, the call may be what was too large.
+func (t Target) LimitOf() string {
+	if t.RequestLimit != nil {
+		return "requests"
+	}
+	e, f := t.Evidence.Limit, t.Evidence.Failure
+	isEcho := e != nil && e.Call == ""
+	hasPart := f != nil && f.Partial > 0
+	isRefused := t.Verdict == VerdictErrorReply || strings.HasPrefix(t.Verdict, "exit ") ||
+		strings.HasPrefix(t.Verdict, "signal ")
+	if isEcho && isRefused && !hasPart {
+		return "calls of the tool"
+	}
+	return "replies"
 }
 
 // RepliesStopped reports whether a search found no limit only because a tool made no larger

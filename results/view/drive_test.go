@@ -193,3 +193,36 @@ func TestDriveNamesTheProtocolOnce(t *testing.T) {
 		}
 	}
 }
+
+// A call of an echo is as large as its answer. Without a byte of the answer, the call may be what is
+// too large.
+func TestALimitIsOneOfRepliesOnlyIfSomeOfTheAnswerCame(t *testing.T) {
+	for _, row := range []struct {
+		verdict string
+		failure *results.FailureEvidence
+		call    string
+		says    string
+	}{
+		{"error reply", nil, "", "calls of the tool up to 999 B work"},
+		{"error reply", nil, "report rows", "replies of 999 B work"},
+		{"exit 2", nil, "", "calls of the tool up to"},
+		{"signal SIGKILL", nil, "", "calls of the tool up"},
+		{"exit 2", &results.FailureEvidence{Partial: 1}, "", "replies up to"},
+		{"truncated", nil, "", "replies up to 999 B work"},
+		{"corrupt", &results.FailureEvidence{ExitCode: new(2)}, "", "replies up to 999 B work"},
+	} {
+		record := results.Target{Verdict: row.verdict, ReplyLimit: new(int64(999))}
+		record.Evidence.Failure = row.failure
+		record.Evidence.Limit = &results.LimitEvidence{Side: "reply", Call: row.call}
+		if said := view.TargetLine(record); !strings.Contains(said, row.says) {
+			t.Errorf("%s says %q, want %q", row.verdict, said, row.says)
+		}
+	}
+	free := results.Target{Verdict: "ok", SearchedTo: new(int64(1024))}
+	free.Evidence.Limit = &results.LimitEvidence{Side: "request"}
+	free.Evidence.Server = &results.ServerEvidence{SmallReplies: true}
+	const says = "no limit on a request up to 1 KiB that calls no tool"
+	if said := view.TargetLine(free); said != says {
+		t.Errorf("says %q, want %q", said, says)
+	}
+}

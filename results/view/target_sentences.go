@@ -38,10 +38,8 @@ func targetSentences(targets []results.Target) []string {
 // other records.
 func targetSentence(t results.Target) string {
 	switch {
-	case t.RequestLimit != nil:
-		return limitSentence("requests", *t.RequestLimit, t)
-	case t.ReplyLimit != nil:
-		return limitSentence("replies", *t.ReplyLimit, t)
+	case t.RequestLimit != nil || t.ReplyLimit != nil:
+		return limitSentence(t)
 	case t.RepliesStopped():
 		e := t.Evidence.Limit
 		return fmt.Sprintf("%s=%d: a reply of %s works; none was larger", e.Call, e.Asked,
@@ -69,7 +67,7 @@ func targetSentence(t results.Target) string {
 	return ""
 }
 
-// untilCompared says what of the answers was not tried, or "".
+// untilCompared says what the search for a limit of requests did not try, or "".
 func untilCompared(server *results.ServerEvidence) string {
 	switch {
 	case server == nil:
@@ -77,7 +75,7 @@ func untilCompared(server *results.ServerEvidence) string {
 	case server.Uncompared:
 		return "; its answers came, and were not compared"
 	case server.SmallReplies:
-		return ", if its answer is small"
+		return " that calls no tool"
 	}
 	return ""
 }
@@ -93,9 +91,10 @@ func FailureText(t results.Target) string {
 	return text
 }
 
-// limitSentence says up to which size messages work, and how larger ones fail. The text messages is
-// "requests" or "replies".
-func limitSentence(messages string, limit int64, t results.Target) string {
+// limitSentence says up to which size messages work, and how larger ones fail.
+func limitSentence(t results.Target) string {
+	messages := t.LimitOf()
+	limit := limitOf(t)
 	if limit == 0 {
 		return fmt.Sprintf("%s of no size work: %s", messages, FailureText(t))
 	}

@@ -1,6 +1,7 @@
 package assert
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -198,10 +199,9 @@ func limits(records []results.Target) []Case {
 		switch {
 		case t.Verdict == results.VerdictNotTried && evidence != nil:
 			whyUntried = "(" + t.Evidence.Why + ")"
-		case t.RequestLimit != nil:
-			out = append(out, limitCase(t, "requests", *t.RequestLimit))
-		case t.ReplyLimit != nil:
-			out = append(out, limitCase(t, "replies", *t.ReplyLimit))
+		case t.RequestLimit != nil || t.ReplyLimit != nil:
+			limit := *cmp.Or(t.RequestLimit, t.ReplyLimit)
+			out = append(out, limitCase(t, t.LimitOf(), limit))
 		case t.SearchedTo != nil && (evidence == nil || evidence.Side == "request"):
 			served = max(served, *t.SearchedTo)
 		case t.RepliesStopped() || t.SearchedTo != nil && evidence.CutShort:
