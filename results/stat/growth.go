@@ -246,12 +246,15 @@ func RecordedGrowth(t results.Target) (g TargetGrowth, ok bool) {
 	return TargetGrowth{*t.Evidence.Growth, t.Evidence.Capacity}, true
 }
 
-// unknownSlope is the largest half-width of a slope's interval that still says something.
-const unknownSlope = 1
+// surelyFast is larger than [FastGrowth], because a busy machine bends slopes. If the interval of a
+// slope that is not fast reaches it, that slope says nothing. If the slope of the elapsed time is
+// above it, and that of the CPU time is not fast, the server waits.
+const surelyFast = 1.5
 
-// slowWaiting is the slope of the elapsed time above which a server waits, if its CPU time does not
-// grow fast. It is larger than [FastGrowth], because a busy machine bends this slope more.
-const slowWaiting = 1.5
+// TooNoisy reports whether a slope that is not fast may be so by chance.
+func (g TargetGrowth) TooNoisy() bool {
+	return g.Slope <= FastGrowth && g.SlopeHi != nil && *g.SlopeHi >= surelyFast
+}
 
 // String says how time grows, in a sentence.
 func (g TargetGrowth) String() string {
@@ -261,7 +264,7 @@ func (g TargetGrowth) String() string {
 	switch {
 	case g.Slope > FastGrowth: // the end of the sentence says how sure that is
 		s = "time grows with " + growth.exponent()
-	case interval != nil && interval.Hi-interval.Lo > 2*unknownSlope:
+	case g.TooNoisy():
 		s = "time is too noisy to tell how it grows"
 	case g.Slope < 2-FastGrowth: // not "slower than linear", which reads as if the server were slow
 		s = "time grows more slowly than the message (" + growth.exponent() + ")"
@@ -285,7 +288,7 @@ func (g TargetGrowth) String() string {
 			"but %d sizes are too few to be sure", g.Points)
 	case g.Slope > FastGrowth:
 		s += ": may grow faster than linear, but the interval reaches 1"
-	case g.WallSlope != nil && *g.WallSlope > slowWaiting && g.Points >= sureFrom:
+	case g.WallSlope != nil && *g.WallSlope > surelyFast && g.Points >= sureFrom:
 		return s + fmt.Sprintf("; the time of its answers grows with exponent %.2f: it waits",
 			*g.WallSlope)
 	default:

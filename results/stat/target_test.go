@@ -82,6 +82,27 @@ func TestGrowthIsFastOnlyWhereItsWholeIntervalSaysSo(t *testing.T) {
 	}
 }
 
+// What may as well be the power 1.8 is not called linear.
+func TestGrowthIsLinearOnlyIfItsIntervalSaysSo(t *testing.T) {
+	for _, row := range []struct {
+		slope, lo, hi float64
+		says          string
+	}{
+		{1.1, 0.39, 1.81, "time is too noisy to tell how it grows"},
+		{1.21, 0.45, 1.98, "time is too noisy to tell how it grows"},
+		{0.6, -0.5, 1.7, "time is too noisy to tell how it grows"},
+		{1.29, 1.11, 1.48, "time is linear (exponent 1.29 [1.11, 1.48])"}, // on a busy machine
+		{0.5, 0.2, 0.8, "time grows more slowly than the message"},
+	} {
+		g := stat.TargetGrowth{GrowthEvidence: results.GrowthEvidence{
+			Slope: row.slope, SlopeLo: &row.lo, SlopeHi: &row.hi, Points: 5,
+		}}
+		if !strings.HasPrefix(g.String(), row.says) {
+			t.Errorf("says %q, want %q", g, row.says)
+		}
+	}
+}
+
 func TestAStepDoesNotHideQuadraticGrowth(t *testing.T) {
 	for name, took := range map[string]func(n float64) float64{
 		"behind it": func(n float64) float64 {

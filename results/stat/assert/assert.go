@@ -83,7 +83,7 @@ type Case struct {
 	known    bool // the figure was measured, and is in number
 	number   float64
 	below    float64        // if set, the true figure is number or more, but less than below
-	interval *stat.Interval // of the number; nil if it has none that a failure must respect
+	interval *stat.Interval // of the number; nil if it has none
 }
 
 // Evaluate judges all figures in the set to which the condition applies. The outcome is Fails if
@@ -149,9 +149,9 @@ func (c Condition) judge(one Case) Case {
 			one.Why = "(larger ones were not seen to work)"
 		}
 	}
-	if i := one.interval; i != nil && !holds && (c.compare(i.Lo) || c.compare(i.Hi)) {
+	if i := one.interval; i != nil && c.compare(i.Lo) != c.compare(i.Hi) {
 		one.Outcome = CannotTell
-		one.Why = "(the interval reaches " + c.Op + " " + results.FormatUnit(c.Value, c.unit) + ")"
+		one.Why = "(" + results.FormatUnit(c.Value, c.unit) + " lies in the interval)"
 	}
 	return one
 }

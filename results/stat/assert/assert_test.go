@@ -216,6 +216,10 @@ func TestAssertionsOnServers(t *testing.T) {
 	low, high := 1.24, 1.54
 	steep := results.Target{Verdict: "ok", Evidence: results.TargetEvidence{
 		Growth: &results.GrowthEvidence{Slope: 1.39, SlopeLo: &low, SlopeHi: &high}}}
+	noisy := results.Target{Verdict: "ok", Evidence: results.TargetEvidence{
+		Growth: &results.GrowthEvidence{Slope: 1.1, SlopeLo: new(0.39), SlopeHi: new(1.81)}}}
+	linear := results.Target{Verdict: "ok", Evidence: results.TargetEvidence{
+		Growth: &results.GrowthEvidence{Slope: 1.2, SlopeLo: new(1.05), SlopeHi: new(1.35)}}}
 	served := results.Target{Size: 1 << 20, Verdict: "ok"}
 	limited := results.Target{Verdict: "deaf", RequestLimit: new(int64(999))}
 	cut := limited // its search was cut short
@@ -234,10 +238,15 @@ func TestAssertionsOnServers(t *testing.T) {
 		{"slope<1.3", []results.Target{grown}, Fails},
 		{"slope<1.5", []results.Target{grown}, Holds},
 		{"slope<1.3", []results.Target{scattered}, CannotTell},
-		{"slope<1.5", []results.Target{scattered}, Holds},
+		{"slope<1.5", []results.Target{scattered}, CannotTell},
+		{"slope<2.6", []results.Target{scattered}, Holds},
 		{"slope<1.3", []results.Target{steep}, CannotTell},
 		{"slope>1.5", []results.Target{steep}, CannotTell},
 		{"slope<1.2", []results.Target{steep}, Fails},
+		{"slope<1.3", []results.Target{noisy}, CannotTell},
+		{"slope<2", []results.Target{noisy}, CannotTell},
+		{"slope<1.3", []results.Target{linear}, CannotTell},
+		{"slope<1.4", []results.Target{linear}, Holds},
 		{"slope<1.3", []results.Target{served}, CannotTell},
 		{"limit>=1MiB", []results.Target{served}, Holds},
 		{"limit>=2MiB", []results.Target{served}, CannotTell},
