@@ -191,6 +191,15 @@ func (r *Row) addFigures() {
 	}
 }
 
+// LatencyOf returns the times of which a metric is a percentile. Its Count is 0 if there are none.
+func (r Row) LatencyOf(m Metric) results.Latency {
+	if m.key == "" {
+		l, _ := r.PrimaryLatency()
+		return l
+	}
+	return r.Latency[m.key]
+}
+
 // PrimaryLatency returns the latency that a user of the pipe feels: the first of "due",
 // "roundtrip", "oneway" and "service" that the row has.
 func (r Row) PrimaryLatency() (results.Latency, bool) {

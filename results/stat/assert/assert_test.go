@@ -3,6 +3,7 @@ package assert
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/pipebench/pipebench/results"
 	"github.com/pipebench/pipebench/results/resultstest"
@@ -147,6 +148,52 @@ func TestEvaluate(t *testing.T) {
 				t.Errorf("%q because %q", got.Outcome, got.Why)
 			}
 		})
+	}
+}
+
+// A percentile is certainly above a value if far more observations are than it leaves above itself.
+func TestFewObservationsMayRefuteAPercentile(t *testing.T) {
+	for _, row := range []struct {
+		assert      string
+		slow, count int
+		want        string
+	}{
+		{"p99<50ms@64KiB", 104, 518, "fails: server 64 KiB: above 50.0 ms (104 of 518 observations)"},
+		{"p99>50ms@64KiB", 104, 518, "holds (cases: 1)"},
+		{"p99<50ms@64KiB", 6, 518,
+			"cannot tell: server 64 KiB: needs 1,000 observations, has 518"},
+		{"p99<50ms@64KiB", 0, 518,
+			"cannot tell: server 64 KiB: needs 1,000 observations, has 518"},
+		{"p99<50ms@64KiB", 2, 20, "cannot tell: server 64 KiB: needs 1,000 observations, has 20"},
+		{"p99.9<400ms@64KiB", 104, 518,
+			"cannot tell: server 64 KiB: needs 10,000 observations, has 518"},
+		{"p90<50ms@64KiB", 30, 60, "fails: server 64 KiB: above 50.0 ms (30 of 60 observations)"},
+		{"p99<50ms@64KiB", 200, 1000, "fails: server 64 KiB: 300 ms"},
+	} {
+		var times []int64
+		for i := range row.count {
+			took := time.Millisecond
+			if i < row.slow {
+				took = 300 * time.Millisecond
+			}
+			times = append(times, int64(took))
+		}
+		latency, err := results.NewLatency(times)
+		if err != nil {
+			t.Fatal(err)
+		}
+		sample := resultstest.Sample(1, 1, 1)
+		sample.Latency = map[string]results.Latency{"roundtrip": latency}
+		record := results.Target{Command: []string{"server"}, Verdict: "ok", Size: 64 << 10,
+			Samples: []results.Sample{sample}}
+		a, err := Parse(row.assert)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := a.Evaluate(&results.Set{Targets: []results.Target{record}}).String()
+		if got != row.assert+": "+row.want {
+			t.Errorf("%d of %d: got %q, want %q", row.slow, row.count, got, row.want)
+		}
 	}
 }
 

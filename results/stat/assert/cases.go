@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/aclements/go-moremath/stats"
+
 	"github.com/pipebench/pipebench/results"
 	"github.com/pipebench/pipebench/results/stat"
 )
@@ -50,8 +52,39 @@ func (c Condition) addCase(cases []Case, name string, r stat.Row) []Case {
 	}
 	if !one.known {
 		one.Why = c.whyMissing(r)
+		if l := r.LatencyOf(c.metric); l.Count > 0 && c.Observations() > 0 {
+			c.judgeFew(&one, l)
+		}
 	}
 	return append(cases, one)
+}
+
+// byChance is the probability below which a number of observations is no chance.
+const byChance = 0.001
+
+// judgeFew says of how many observations a percentile is not known. It is above the condition's
+// value all the same, if so many of them are.
+func (c Condition) judgeFew(one *Case, l results.Latency) {
+	needed := c.Observations()
+	one.Why = fmt.Sprintf("needs %s observations, has %s",
+		results.FormatGrouped(needed), results.FormatGrouped(l.Count))
+	h, err := l.Histogram()
+	if err != nil {
+		return
+	}
+	above := int64(0)
+	for _, bar := range h.Distribution() {
+		if float64(bar.From) > c.Value {
+			above += bar.Count
+		}
+	}
+	expected := stats.BinomialDist{N: int(l.Count), P: results.MinTailCount / float64(needed)}
+	if 1-expected.CDF(float64(above-1)) < byChance {
+		one.known = true
+		one.number = math.Inf(1)
+		one.Value = "above " + results.FormatUnit(c.Value, c.unit)
+		one.Why = fmt.Sprintf("(%d of %d observations)", above, l.Count)
+	}
 }
 
 // serverCell describes a record about a server as a cell (a combination of settings), so that the
