@@ -247,14 +247,9 @@ func RecordedGrowth(t results.Target) (g TargetGrowth, ok bool) {
 }
 
 // surelyFast is larger than [FastGrowth], because a busy machine bends slopes. If the interval of a
-// slope that is not fast reaches it, that slope says nothing. If the slope of the elapsed time is
+// slope that is not fast reaches it, the slope is too noisy. If the slope of the elapsed time is
 // above it, and that of the CPU time is not fast, the server waits.
 const surelyFast = 1.5
-
-// TooNoisy reports whether a slope that is not fast may be so by chance.
-func (g TargetGrowth) TooNoisy() bool {
-	return g.Slope <= FastGrowth && g.SlopeHi != nil && *g.SlopeHi >= surelyFast
-}
 
 // String says how time grows, in a sentence.
 func (g TargetGrowth) String() string {
@@ -264,7 +259,7 @@ func (g TargetGrowth) String() string {
 	switch {
 	case g.Slope > FastGrowth: // the end of the sentence says how sure that is
 		s = "time grows with " + growth.exponent()
-	case g.TooNoisy():
+	case interval != nil && interval.Hi >= surelyFast:
 		s = "time is too noisy to tell how it grows"
 	case g.Slope < 2-FastGrowth: // not "slower than linear", which reads as if the server were slow
 		s = "time grows more slowly than the message (" + growth.exponent() + ")"

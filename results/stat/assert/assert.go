@@ -151,7 +151,8 @@ func (c Condition) judge(one Case) Case {
 	}
 	if i := one.interval; i != nil && c.compare(i.Lo) != c.compare(i.Hi) {
 		one.Outcome = CannotTell
-		one.Why = "(" + results.FormatUnit(c.Value, c.unit) + " lies in the interval)"
+		one.Why = fmt.Sprintf("(%s lies in the interval [%.2f, %.2f])",
+			results.FormatUnit(c.Value, c.unit), i.Lo, i.Hi)
 	}
 	return one
 }

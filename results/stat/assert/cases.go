@@ -191,9 +191,6 @@ func slopeCases(s *results.Set) []Case {
 }
 
 func slopeCase(g stat.TargetGrowth, cell results.Cell) Case {
-	if g.TooNoisy() {
-		return Case{Name: g.String(), Why: "more sizes, or a quieter machine, may tell", cell: cell}
-	}
 	return Case{
 		Name:     g.String(),
 		Value:    fmt.Sprintf("%.2f", g.Slope),
