@@ -188,7 +188,11 @@ func (r *DriveResult) judge(failure *results.Target, sizeText, growthText string
 		r.text = "works to " + results.FormatSize(r.Limit) + growthText
 	case r.Limit == 0:
 		r.tone = Bad
-		r.text = "FAIL at every size: " + FailureText(*failure)
+		r.text = "FAIL at every size tried: " + FailureText(*failure)
+		if e := failure.Evidence.Limit; e != nil && len(e.Uneven) > 0 {
+			r.text = "fails at small sizes, and works at " +
+				stat.FormatBytes(int64(e.Uneven[0])) + ": " + FailureText(*failure)
+		}
 		if r.Failure == results.VerdictErrorReply {
 			r.text += ": " + Escape(failure.Evidence.Why)
 		}

@@ -46,7 +46,7 @@ func TestDriveSaysFirstWhetherAServerPassed(t *testing.T) {
 				Evidence: results.TargetEvidence{
 					Server: &results.ServerEvidence{Uncompared: true}}}},
 			view.DriveResult{Passed: true, Limit: 2048}},
-		{"every call refused", "FAIL at every size: error reply: no API key",
+		{"every call refused", "FAIL at every size tried: error reply: no API key",
 			[]results.Target{{Command: []string{"server"}, Size: 1024, Verdict: "error reply",
 				Evidence: results.TargetEvidence{Why: "no API key"}}},
 			view.DriveResult{Failure: "error reply"}},
@@ -61,7 +61,7 @@ func TestDriveSaysFirstWhetherAServerPassed(t *testing.T) {
 				{Command: []string{"server"}, SearchedTo: new(int64(2048)), Verdict: "ok"},
 				{Command: []string{"server"}, Verdict: "not tried"}},
 			view.DriveResult{Limit: 2048, Failure: "not tried"}},
-		{"nothing works", "FAIL at every size: exited (code 7)",
+		{"nothing works", "FAIL at every size tried: exited (code 7)",
 			[]results.Target{{Command: []string{"server"}, Size: 1024, Verdict: "exit 7"}},
 			view.DriveResult{Failure: "exit 7"}},
 		{"a redacted recording", "INCOMPLETE: 3 messages replayed; cannot tell", []results.Target{{

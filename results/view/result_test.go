@@ -144,7 +144,16 @@ func TestWhatAServerComesTo(t *testing.T) {
 		},
 		{
 			"nothing works", []results.Target{{Size: 1 << 10, Verdict: "deaf"}},
-			false, "FAIL at every size: no reply, process alive",
+			false, "FAIL at every size tried: no reply, process alive",
+		},
+		{
+			"only small ones fail",
+			[]results.Target{
+				{Size: 1 << 10, Verdict: "error reply"},
+				{RequestLimit: new(int64(0)), Verdict: "error reply", Evidence: results.
+					TargetEvidence{Limit: &results.LimitEvidence{Uneven: []int{8192, 16384}}}},
+			},
+			false, "fails at small sizes, and works at 8,192 B: error reply",
 		},
 	} {
 		got := resultOf(row.targets)

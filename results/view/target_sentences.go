@@ -95,10 +95,15 @@ func FailureText(t results.Target) string {
 func limitSentence(t results.Target) string {
 	messages := t.LimitOf()
 	limit := limitOf(t)
-	if limit == 0 {
-		return fmt.Sprintf("%s of no size work: %s", messages, FailureText(t))
+	e := t.Evidence.Limit
+	if limit == 0 && e != nil && len(e.Uneven) > 0 {
+		return fmt.Sprintf("%s of %s work, and smaller ones do not: %s", messages,
+			stat.FormatBytes(int64(e.Uneven[0])), FailureText(t))
 	}
-	if e := t.Evidence.Limit; e != nil && e.Call != "" {
+	if limit == 0 {
+		return fmt.Sprintf("none of the %s that were tried work: %s", messages, FailureText(t))
+	}
+	if e != nil && e.Call != "" {
 		return fmt.Sprintf("%s=%d: %s of %s work; %s=%d: %s", e.Call, e.Asked, messages,
 			stat.FormatBytes(limit), e.Call, e.FailedAt, FailureText(t))
 	}
@@ -108,7 +113,7 @@ func limitSentence(t results.Target) string {
 	}
 	larger := "one byte more"
 	atTwice, often := "", ""
-	if e := t.Evidence.Limit; e != nil {
+	if e != nil {
 		if e.CutShort {
 			larger = stat.FormatBytes(int64(e.FailedAt)) // no size in between was tried
 		}

@@ -128,8 +128,12 @@ func TestCheckWithAToolThatRefuses(t *testing.T) {
 		}},
 		{"shout -2", []string{": error reply", "away; "}},
 		{"shout 0 refuses", []string{
-			"requests of no size work: error reply",
+			"none of the requests that were tried work: error reply",
 			"0 bytes at most; is it the right tool, with all that it needs (--tool, --tool-args)?",
+		}},
+		{"shout 5000 short", []string{
+			"limit>=1MiB: fails: requests: 0 B",
+			"requests of 8,192 B work, and smaller ones do not: error reply",
 		}},
 	} {
 		o := server(row.job)

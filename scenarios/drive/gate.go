@@ -69,7 +69,7 @@ func Failed(set *results.Set) error {
 	case failed == nil:
 		return nil
 	case !works:
-		return errors.New("the server fails at every size")
+		return errors.New("the server fails at the smallest size that was tried")
 	case !limited && searchedUpTo(set, failed.Size):
 		return fmt.Errorf("the server fails, and not over a size: %s", afterRequests(*failed))
 	}

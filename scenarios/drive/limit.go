@@ -179,7 +179,7 @@ func (d *Driver) search(
 		return found, err
 	}
 	t := s.record()
-	if s.Low == 0 && refused.Verdict == target.ErrorReply && d.protocol.CallsTool() {
+	if s.refusesFirst() && len(t.Evidence.Limit.Uneven) == 0 && d.protocol.CallsTool() {
 		t.Evidence.Advice = refused.Why + "; is it the right tool, with all that it needs " +
 			"(--tool, --tool-args)? --request unknown calls none"
 	}
@@ -253,8 +253,14 @@ func (s *search) tryOnce(ctx context.Context, size int) (target.Outcome, error) 
 // beyond is the number of powers of two, above twice the limit, that must have been tried as sizes.
 const beyond = 2
 
+// refusesFirst reports whether no size worked, because the server answers that it refuses.
+func (s *search) refusesFirst() bool {
+	return s.Low == 0 && s.tried[s.High].Verdict == target.ErrorReply
+}
+
 // verify tries once more the largest size that worked, and then some sizes beyond the limit. If one
-// of the larger sizes works, there is no limit, but just a gap.
+// of the larger sizes works, there is no limit, but just a gap. A refusal costs little time: if the
+// smallest sizes are refused, verify goes on until a size works.
 func (s *search) verify(ctx context.Context) error {
 	var sizes []int
 	if s.Low > 0 {
@@ -262,7 +268,7 @@ func (s *search) verify(ctx context.Context) error {
 	}
 	counted := 0
 	for _, size := range Doubling(1<<10, s.Most) {
-		if size <= 2*s.Low || counted == beyond {
+		if size <= 2*s.Low || counted == beyond && !s.refusesFirst() {
 			continue
 		}
 		counted++
@@ -276,6 +282,9 @@ func (s *search) verify(ctx context.Context) error {
 			return err
 		}
 		s.flaky = s.flaky || size == s.Low && !works
+		if works && s.refusesFirst() {
+			return nil
+		}
 	}
 	return nil
 }

@@ -766,8 +766,10 @@ func rows(most string) error {
 }
 
 // shout serves a tool that answers in capitals, and ends at a text of more than most bytes, or
-// refuses it if "refuses" stands behind the number. With -2, it refuses every second call.
+// refuses it if "refuses" stands behind the number. With -2, it refuses every second call, and with
+// "short" behind the number, texts of less than so many bytes.
 func shout(most string) error {
+	most, refusesShort := strings.CutSuffix(most, " short")
 	most, refuses := strings.CutSuffix(most, " refuses")
 	limit, err := strconv.Atoi(most)
 	if err != nil {
@@ -779,7 +781,9 @@ func shout(most string) error {
 	tool := mcpstdio.NewTool("shout", "answers in capitals", json.RawMessage(schema),
 		func(_ context.Context, in args) (string, error) {
 			switch {
-			case len(in.Text) <= limit:
+			case refusesShort && len(in.Text) < limit:
+				return "", fmt.Errorf("%d bytes at least", limit)
+			case len(in.Text) <= limit || refusesShort:
 			case limit < 0 && calls.Add(1)%int64(-limit) > 0:
 			case limit < 0:
 				return "", errors.New("away")
