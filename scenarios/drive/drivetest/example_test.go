@@ -15,7 +15,7 @@ var t *testing.T
 func ExampleCheck() {
 	// in func TestServer(t *testing.T):
 	drivetest.Check(t, exec.Command("./my-server"),
-		drivetest.Limit(16<<20), drivetest.Slope(1.3))
+		drivetest.Limit(16<<20), drivetest.Slope(1.5))
 }
 
 // Any condition of drive --assert may stand beside these.
