@@ -180,11 +180,13 @@ func differenceSection(found comparison) (out Section, title string) {
 		out.Tables = []Table{found.table(), main.table("machines", groups)}
 		out.Notes = []string{fmt.Sprintf("For a group of machines: the median of raw's goodput, "+
 			"and of each framing's share of it; in brackets the middle 80 %% of the machines, or "+
-			"all of %d or fewer. Figures that are too noisy are left out, and shares of an "+
-			"unusual raw.", stat.FewMachines)}
+			"all of %d or fewer. Figures that are too noisy are left out.", stat.FewMachines)}
 	} else {
 		out.Tables = []Table{found.table(), main.table("machine", EachMachine(measured))}
 		out.Notes = nonEmpty([]string{RoughNote(out.Tables)})
+	}
+	if odd := found.oddRawText(main.cell); odd != "" {
+		out.Notes = append(out.Notes, capitalised(odd)+": shares of it are not compared.")
 	}
 	title = first(out.Lead)
 	if missing := len(members) - len(measured); missing > 0 {

@@ -119,6 +119,46 @@ func (c comparison) figure(machine int, v contrast) (figure float64, isKnown boo
 	return 0, false
 }
 
+// oddRaw lists the machines whose raw is unusual in a measurement, so that shares of it say nothing.
+func (c comparison) oddRaw(cell results.Cell) []int {
+	var odd []int
+	for i, m := range c.members {
+		if slices.ContainsFunc(m.Figures, func(f stat.Figure) bool {
+			return f.OddRaw && withoutFraming(f.Cell) == withoutFraming(cell)
+		}) {
+			odd = append(odd, i)
+		}
+	}
+	return odd
+}
+
+// withoutOddRaw returns a difference without the machines whose raw is unusual, if the contrast has
+// shares of raw's speed.
+func (c comparison) withoutOddRaw(d stat.Difference, v contrast) stat.Difference {
+	if !v.isShare {
+		return d
+	}
+	odd := c.oddRaw(v.cell)
+	isOdd := func(i int) bool { return slices.Contains(odd, i) }
+	d.Slow = slices.DeleteFunc(slices.Clone(d.Slow), isOdd)
+	d.Fast = slices.DeleteFunc(slices.Clone(d.Fast), isOdd)
+	return d
+}
+
+// oddRawText says where raw is unusual in a measurement, or returns "".
+func (c comparison) oddRawText(cell results.Cell) string {
+	d := stat.Difference{Slow: c.oddRaw(cell)}
+	if len(d.Slow) == 0 {
+		return ""
+	}
+	for i := range c.members {
+		if !slices.Contains(d.Slow, i) {
+			d.Fast = append(d.Fast, i)
+		}
+	}
+	return "raw is unusual " + c.where(d, d.Slow, false)
+}
+
 // framingsOf lists the framings that machines measured, without raw.
 func framingsOf(members []stat.Member) []string {
 	framings := make(map[string]bool)

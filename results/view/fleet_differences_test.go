@@ -131,7 +131,24 @@ func TestAFleetIsToldByItsTruth(t *testing.T) {
 				"n01, n02 and n04",
 			"Raw alone is 2.0 times slower on n02: raw reaches #GB/s there and usually #GB/s on " +
 				"n01, n03 and n04",
-			"60 KiB chunks keep 53 % of raw's speed on n04 and 80 % on n01, n02 and n03"}},
+			"60 KiB chunks keep 53 % of raw's speed on n04 and 80 % on n01 and n03 (messages of " +
+				"65,000 B, on one CPU)" + in2 + "; raw is unusual on n02."}},
+		{"a framing beside an unusual raw", with(alike(4), func(i int, m *resultstest.Machine) {
+			m.Slow = []map[string]float64{nil, ndjson, raw2, raw2}[i]
+		}), []string{"Raw alone is 2.0 times slower on n03 and n04",
+			"ndjson keeps 57 % of raw's speed on n02 and 85 % on n01 (messages of 65,000 B, on " +
+				"one CPU)" + in2 + "; raw is unusual on n03 and n04."}},
+		{"a framing beside a kernel's raw", with(alike(30), func(i int, m *resultstest.Machine) {
+			switch {
+			case i < 10:
+				m.Kernel = "6.1.7"
+				m.Slow = raw2
+			case i == 10:
+				m.Slow = ndjson
+			}
+		}), []string{"Raw alone is 2.0 times slower on linux 6.1",
+			"ndjson keeps 57 % of raw's speed on n11 and 85 % on most others (messages of " +
+				"65,000 B, on one CPU)" + in2 + "; raw is unusual on linux 6.1."}},
 		{"three levels", with(alike(9), func(i int, m *resultstest.Machine) {
 			m.Slow = map[string]float64{"ndjson": []float64{1, 1.4, 2.2}[i/3]}
 		}), []string{
@@ -335,5 +352,17 @@ func TestTheFramingThatDiffersIsShownFirst(t *testing.T) {
 	parts, _ := table.fit(30, false)
 	if c := parts[0].Columns; c[len(c)-1].Title != "ndjson" {
 		t.Errorf("columns %+v", c)
+	}
+}
+
+// A note below the table says on which machines raw is unusual, of few machines and of many.
+func TestATableSaysWhereRawIsUnusual(t *testing.T) {
+	for _, n := range []int{4, 20} {
+		set := setOf(slow(n, 1, map[string]float64{"raw": 2})...)
+		section := FleetSections(stat.FleetOf(set).Members(), nil)[1]
+		const want = "Raw is unusual on n01: shares of it are not compared."
+		if !slices.Contains(section.Notes, want) {
+			t.Errorf("%d machines: notes %q", n, section.Notes)
+		}
 	}
 }

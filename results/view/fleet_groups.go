@@ -37,6 +37,8 @@ func (c comparison) group(d stat.Difference, side []int) Group {
 func (c comparison) groups(all []stat.Member) []Group {
 	groups := []Group{{"all", all}}
 	for _, d := range c.differences {
+		v, _ := c.contrast(d)
+		d = c.withoutOddRaw(d, v)
 		for _, side := range [][]int{d.Slow, d.Fast} {
 			g := c.group(d, side)
 			isKnown := slices.ContainsFunc(groups, func(o Group) bool { return o.Title == g.Title })
@@ -58,6 +60,8 @@ func FramingGroups(members []stat.Member) map[string][]Group {
 		isFraming := d.Framing != "" && d.Framing != results.FramingRaw
 		isCut := len(d.Between) == 0
 		if isStream && isFraming && isCut && groups[d.Framing] == nil {
+			v, _ := c.contrast(d)
+			d = c.withoutOddRaw(d, v)
 			groups[d.Framing] = []Group{c.group(d, d.Slow), c.group(d, d.Fast)}
 		}
 	}

@@ -3,6 +3,7 @@ package view
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/pipebench/pipebench/results"
 	"github.com/pipebench/pipebench/results/stat"
@@ -24,6 +25,7 @@ func (c comparison) sentences() []string {
 // sentence begins with the side of fewer machines.
 func (c comparison) sentence(d stat.Difference) string {
 	v, isShown := c.contrast(d)
+	d = c.withoutOddRaw(d, v)
 	few := d.Fewer()
 	many := others(d, few)
 	here := v.slow
@@ -36,9 +38,10 @@ func (c comparison) sentence(d stat.Difference) string {
 	on := c.where(d, few, false)
 	elsewhere := c.where(d, many, true)
 	if isShown && v.isShare {
-		return fmt.Sprintf("%s %s%s %s and %s %s%s%s.", measuredVerb(v.cell, "keeps", "keep"),
+		text := fmt.Sprintf("%s %s%s %s and %s %s%s%s", measuredVerb(v.cell, "keeps", "keep"),
 			rangeOf(v, here), ofRaw(v.cell), on, rangeOf(v, there), elsewhere,
 			whereMeasured(v.cell), c.countOf(d))
+		return strings.Join(nonEmpty([]string{text, c.oddRawText(v.cell)}), "; ") + "."
 	}
 	subject, areMany := c.subject(d)
 	verb := " is"
@@ -156,6 +159,7 @@ func (c comparison) table() Table {
 	}
 	for _, d := range c.differences {
 		v, isShown := c.contrast(d)
+		d = c.withoutOddRaw(d, v)
 		subject, _ := c.subject(d)
 		if len(d.Between) > 0 {
 			subject += ", by degrees"
