@@ -18,8 +18,11 @@ type contrast struct {
 // A sideRange sums up the figures of one side.
 type sideRange struct {
 	stat.Spread
-	isUsual bool // some machines of the side are outside the range
+	within, all int // machines in the range, and those of the side that have a figure
 }
+
+// areFew reports whether at most half of the machines of the side are within the range.
+func (s sideRange) areFew() bool { return 2*s.within <= s.all }
 
 // ratio returns how many times slower the slow side is.
 func (v contrast) ratio() float64 {
@@ -85,11 +88,11 @@ func (c comparison) rangeOn(d stat.Difference, side []int, v contrast) sideRange
 	if len(usual) == 0 {
 		usual = all
 	}
-	out := sideRange{Spread: stat.SpreadOf(usual)}
+	out := sideRange{Spread: stat.SpreadOf(usual), all: len(all)}
 	for _, figure := range all {
-		isBelow := figure*leastRatio < out.Least
-		isAbove := figure > out.Most*leastRatio
-		out.isUsual = out.isUsual || isBelow || isAbove
+		if figure*leastRatio >= out.Least && figure <= out.Most*leastRatio {
+			out.within++
+		}
 	}
 	return out
 }

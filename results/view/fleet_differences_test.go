@@ -149,6 +149,28 @@ func TestAFleetIsToldByItsTruth(t *testing.T) {
 		}), []string{"Raw alone is 2.0 times slower on linux 6.1",
 			"ndjson keeps 57 % of raw's speed on n11 and 85 % on most others (messages of " +
 				"65,000 B, on one CPU)" + in2 + "; raw is unusual on linux 6.1."}},
+		{"half of the others are faster", with(alike(21), func(i int, m *resultstest.Machine) {
+			m.Kernel = []string{"6.1.7", "6.8.0"}[i%2]
+			m.Slow = []map[string]float64{{"": 2}, nil}[i%2]
+			if i == 0 {
+				m.Slow = map[string]float64{"": 2, "raw": 2}
+			}
+		}), []string{
+			"Raw alone is 2.0 times slower on n01: raw reaches #GB/s there and #GB/s on 10 of 20 " +
+				"others" + where,
+			"Everything is 2.0 times faster on linux 6.8: raw reaches #GB/s there and usually " +
+				"#GB/s on linux 6.1" + where}},
+		{"a framing beside the raw of half", with(alike(20), func(i int, m *resultstest.Machine) {
+			switch {
+			case i < 10:
+				m.Kernel = "6.1.7"
+				m.Slow = raw2
+			case i == 10:
+				m.Slow = ndjson
+			}
+		}), []string{"Raw alone is 2.0 times slower on linux 6.1",
+			"ndjson keeps 57 % of raw's speed on n11 and 85 % on 9 others (messages of 65,000 B, " +
+				"on one CPU)" + in2 + "; raw is unusual on linux 6.1."}},
 		{"three levels", with(alike(9), func(i int, m *resultstest.Machine) {
 			m.Slow = map[string]float64{"ndjson": []float64{1, 1.4, 2.2}[i/3]}
 		}), []string{

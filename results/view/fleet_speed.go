@@ -37,9 +37,12 @@ func (c comparison) sentence(d stat.Difference) string {
 	}
 	on := c.where(d, few, false)
 	elsewhere := c.where(d, many, true)
+	if there.areFew() {
+		elsewhere = "others"
+	}
 	if isShown && v.isShare {
 		text := fmt.Sprintf("%s %s%s %s and %s %s%s%s", measuredVerb(v.cell, "keeps", "keep"),
-			rangeOf(v, here), ofRaw(v.cell), on, rangeOf(v, there), elsewhere,
+			c.rangeOf(v, here), ofRaw(v.cell), on, c.rangeOf(v, there), elsewhere,
 			whereMeasured(v.cell), c.countOf(d))
 		return strings.Join(nonEmpty([]string{text, c.oddRawText(v.cell)}), "; ") + "."
 	}
@@ -53,8 +56,8 @@ func (c comparison) sentence(d stat.Difference) string {
 			subject, verb, results.FormatNumber(d.Ratio, 2), change, on, c.countOf(d))
 	}
 	text := fmt.Sprintf("%s%s %s times %s %s: %s %s there and %s %s%s%s.", subject, verb,
-		results.FormatNumber(v.ratio(), 2), change, on, reaches(d, v.cell), rangeOf(v, here),
-		rangeOf(v, there), elsewhere, whereMeasured(v.cell), c.countOf(d))
+		results.FormatNumber(v.ratio(), 2), change, on, reaches(d, v.cell), c.rangeOf(v, here),
+		c.rangeOf(v, there), elsewhere, whereMeasured(v.cell), c.countOf(d))
 	if c.isAlone(d) {
 		text += " Framings are as fast there as elsewhere."
 	}
@@ -91,8 +94,8 @@ func (c comparison) isAlone(d stat.Difference) bool {
 	return true
 }
 
-// rangeOf writes the range of the figures of one side.
-func rangeOf(v contrast, side sideRange) string {
+// rangeOf writes the range of the figures of one side: of most of its machines, or of how many.
+func (c comparison) rangeOf(v contrast, side sideRange) string {
 	metric := stat.RelativeMetric(v.cell)
 	text := FromTo(metric.Format(side.Least), metric.Format(side.Most))
 	switch {
@@ -101,7 +104,12 @@ func rangeOf(v contrast, side sideRange) string {
 	case v.isShare:
 		text = PercentRange(side.Least, side.Most)
 	}
-	if side.isUsual {
+	switch {
+	case side.areFew() && c.areRuns:
+		return fmt.Sprintf("%s in %d of %d", text, side.within, side.all)
+	case side.areFew():
+		return fmt.Sprintf("%s on %d of %d", text, side.within, side.all)
+	case side.within < side.all:
 		return "usually " + text
 	}
 	return text
@@ -168,8 +176,8 @@ func (c comparison) table() Table {
 		fast := c.name(d, d.Fast)
 		messages := ""
 		if isShown {
-			slow += ": " + rangeOf(v, v.slow)
-			fast += ": " + rangeOf(v, v.fast)
+			slow += ": " + c.rangeOf(v, v.slow)
+			fast += ": " + c.rangeOf(v, v.fast)
 			messages = SizeTitle(v.cell.Size) + ", " + results.ShortPlacement(v.cell.Placement)
 		}
 		t.Append(subject, messages, slow, fast, measurementsOf(d, ""))
