@@ -377,6 +377,30 @@ func TestTheFramingThatDiffersIsShownFirst(t *testing.T) {
 	}
 }
 
+// The columns of raw and of the framings that sentences are about are left out last, also if a
+// framing differs on so few of many machines that the range of most of them does not show it.
+func TestWhatSentencesAreAboutIsShownFirst(t *testing.T) {
+	machines := with(alike(20), func(i int, m *resultstest.Machine) {
+		switch i {
+		case 1:
+			m.Slow = map[string]float64{"content-length": 1.4, "chunked:61440": 1.5}
+		case 2:
+			m.Slow = map[string]float64{"content-length": 1.4}
+		}
+	})
+	members := stat.FleetOf(setOf(machines...)).Members()
+	table := FleetSections(members, nil)[1].Tables[1]
+	parts, _ := table.fit(65, false)
+	var titles []string
+	for _, c := range parts[0].Columns {
+		titles = append(titles, c.Title)
+	}
+	const want = "machines|raw|60 KiB chunks|content-length"
+	if got := strings.Join(titles, "|"); got != want {
+		t.Errorf("columns %s", got)
+	}
+}
+
 // A note below the table says on which machines raw is unusual, of few machines and of many.
 func TestATableSaysWhereRawIsUnusual(t *testing.T) {
 	for _, n := range []int{4, 20} {

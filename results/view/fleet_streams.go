@@ -56,7 +56,8 @@ func FleetStreams(members []stat.Member) []results.Cell {
 // A fleetStream is a group of measurements that differ only in their framing.
 type fleetStream struct {
 	cell     results.Cell // of all these measurements, without the framing
-	framings []string     // without raw
+	framings []string     // without raw; those that sentences are about come first
+	told     int          // how many these are
 	all      int          // how many such groups there are
 }
 
@@ -73,8 +74,9 @@ func withoutFraming(c results.Cell) results.Cell {
 }
 
 // mainStream returns the stream that the first sentence is about or, if that is about none, the one
-// that most machines measured, at the first placement and the size nearest to the usual one. The
-// framings in which machines differ most come first. isMeasured is false if there is none.
+// that most machines measured, at the first placement and the size nearest to the usual one. Of the
+// framings that no sentence is about, those in which machines differ most come first. isMeasured is
+// false if there is none.
 func (c comparison) mainStream() (main fleetStream, isMeasured bool) {
 	members := c.members
 	var all []fleetStream
@@ -105,9 +107,23 @@ func (c comparison) mainStream() (main fleetStream, isMeasured bool) {
 		figure := FleetFigure(members, main.of(framing))
 		return figure.Most / max(figure.Least, 1e-9)
 	}
+	var order []string
+	for _, d := range c.differences {
+		isNew := d.Framing != "" && !slices.Contains(order, d.Framing)
+		if isNew && slices.Contains(main.framings, d.Framing) {
+			order = append(order, d.Framing)
+		}
+	}
+	main.told = len(order)
 	slices.SortStableFunc(main.framings, func(a, b string) int {
 		return cmp.Compare(distance(b), distance(a))
 	})
+	for _, framing := range main.framings {
+		if !slices.Contains(order, framing) {
+			order = append(order, framing)
+		}
+	}
+	main.framings = order
 	return main, true
 }
 
@@ -139,7 +155,7 @@ func (v fleetStream) table(firstTitle string, groups []Group) Table {
 		Columns: []Column{
 			{Title: firstTitle, Key: true},
 			{Title: "number", Right: true},
-			{Title: "raw", Right: true},
+			{Title: "raw", Right: true, Key: true},
 		},
 	}
 	if v.all > 1 {
@@ -147,7 +163,8 @@ func (v fleetStream) table(firstTitle string, groups []Group) Table {
 	}
 	for i, framing := range v.framings {
 		title := results.FramingPhrase(framing)
-		t.Columns = append(t.Columns, Column{Title: title, Right: true, Key: i == 0})
+		isKey := i == 0 || i == 1 && v.told > 1
+		t.Columns = append(t.Columns, Column{Title: title, Right: true, Key: isKey})
 	}
 	for _, g := range groups {
 		var counts []int
