@@ -41,8 +41,8 @@ func answerSections(members []stat.Member) []Section {
 }
 
 // answerSection compares the findings of machines in one area, such as rules. It takes only
-// findings for which wanted returns true. If wanted is nil, it takes all. For rules, a second
-// section has the answers that are alike.
+// findings for which wanted returns true. If wanted is nil, it takes all. A second section has the
+// answers that are alike.
 func answerSection(members []stat.Member, area, title string,
 	wanted func(results.Finding) bool) []Section {
 	var machines []probedMachine // those that have such findings
@@ -74,13 +74,35 @@ func answerSection(members []stat.Member, area, title string,
 		}
 	}
 	out.Lead = answerSentences(questions, columns, disputed)
-	out.Lead = append(out.Lead, agreementText(title, questions, columns, disputed, len(members)))
+	agreement := agreementText(title, questions, columns, disputed, len(members))
+	if len(disputed) == 0 && len(alike) <= mostAlike {
+		for _, i := range alike {
+			agreement += " " + questions[i] + ": " + comparedAnswers(columns, i) + "."
+		}
+	}
+	out.Lead = append(out.Lead, agreement)
 	out.compare(title+", where machines disagree", questions, columns, disputed)
+	same.compare("", questions, columns, alike)
 	if area == results.AreaRule {
-		same.compare("", questions, columns, alike)
 		same.Notes = append(same.Notes, notCompared)
 	}
 	return []Section{out, same}
+}
+
+// mostAlike is how many answers are told in sentences if all are alike.
+const mostAlike = 3
+
+// comparedAnswers lists the answers to a question that can be compared. Limits of servers that are
+// not exact may be alike though their texts differ.
+func comparedAnswers(columns []column, question int) string {
+	var texts []string
+	for _, c := range columns {
+		answer := c.answers[question]
+		if answer.Base != "" && !slices.Contains(texts, answer.sizeText()) {
+			texts = append(texts, answer.sizeText())
+		}
+	}
+	return nameSome(texts)
 }
 
 // answerSentences says in sentences what machines answer differently, if that is little.

@@ -1,6 +1,7 @@
 package view
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -20,7 +21,8 @@ func TestAKindThatIsNotThereIsNoDifference(t *testing.T) {
 		results.Finding{ID: "rule/named/capacity/stated", Value: 4096.0, Unit: "B"},
 		results.Finding{ID: "rule/named/full/write", Value: "EAGAIN"})
 	sections := FleetSections([]stat.Member{linux, windows}, nil)
-	const want = "What other kinds of pipe do: 1 answer, alike on 2 machines."
+	const want = "What other kinds of pipe do: 1 answer, alike on 2 machines. " +
+		"A full one takes a byte again after reading (socketpair): 64 KiB."
 	if lead := sections[0].Lead; lead[len(lead)-1] != want {
 		t.Errorf("got %q", lead)
 	}
@@ -44,7 +46,8 @@ func TestOnlyAlikeAnswersStandUnderAlike(t *testing.T) {
 	alone.Answers = append(alone.Answers, slot)
 	sections := FleetSections([]stat.Member{asked("a", 1), alone}, nil)
 	lead := sections[0].Lead
-	const want = "What other kinds of pipe do: 1 answer, alike on 2 machines."
+	const want = "What other kinds of pipe do: 1 answer, alike on 2 machines. " +
+		"A full one takes a byte again after reading (socketpair): 4 KiB."
 	if got := lead[len(lead)-1]; got != want {
 		t.Errorf("got %q", got)
 	}
@@ -97,6 +100,34 @@ func TestColumnsNameTheMachinesThatDiffer(t *testing.T) {
 	}
 }
 
+// A few answers that are alike are told in sentences, many in a table that is folded.
+func TestAnswersThatAreAlikeAreShown(t *testing.T) {
+	members := func(claims int) []stat.Member {
+		var all []stat.Member
+		for _, name := range []string{"a", "b"} {
+			m := stat.Member{Name: name, Runs: []results.Environment{{OS: "linux"}}}
+			for i := range claims {
+				id := fmt.Sprint("claim/", i)
+				m.Answers = append(m.Answers, results.Finding{ID: id, Verdict: results.Holds})
+			}
+			all = append(all, m)
+		}
+		return all
+	}
+	few := FleetSections(members(2), nil)[0].Lead[0]
+	if !strings.HasSuffix(few, ": 2 answers, alike on 2 machines. 0: holds. 1: holds.") {
+		t.Errorf("of two: %q", few)
+	}
+	sections := FleetSections(members(4), nil)
+	if lead := sections[0].Lead[0]; !strings.HasSuffix(lead, ": 4 answers, alike on 2 machines.") {
+		t.Errorf("of four: %q", lead)
+	}
+	alike := sections[1]
+	if !alike.Folded || !strings.HasPrefix(textOf(alike.Tables[0]), "0 | holds | a, b\n") {
+		t.Errorf("of four: %+v", alike)
+	}
+}
+
 // textOf returns the rows of a table, each as a line of its texts.
 func textOf(t Table) string {
 	var lines []string
@@ -129,7 +160,8 @@ func TestALimitThatIsNotExactDiffersFromNoOther(t *testing.T) {
 		isCut bool
 		want  string
 	}{
-		{true, "How servers turned out: 1 answer, alike on 2 machines."},
+		{true, "How servers turned out: 1 answer, alike on 2 machines. server: exited beyond " +
+			"199,998 B (search cut short) and exited beyond 199,999 B."},
 		{false, "How servers turned out: 1 of 1 answer differ between 2 machines."},
 	}
 	for _, tt := range tests {
