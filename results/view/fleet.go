@@ -170,10 +170,8 @@ func differenceSection(found comparison) (out Section, title string) {
 		out.Lead = append(out.Lead[:mostDifferences],
 			fmt.Sprintf("The table has %d more differences.", more))
 	}
-	if machines, n := clearMeasurements(members); n > 0 && len(out.Lead) == 0 {
-		out.Lead = []string{fmt.Sprintf("No framing, nor raw, differs by a tenth beyond the noise "+
-			"between %d machines, in %s clear enough to compare.", machines,
-			results.FormatCount(n, "measurement"))}
+	if len(out.Lead) == 0 {
+		out.Lead = nonEmpty([]string{noDifference(members)})
 	}
 	if len(measured) > stat.FewMachines {
 		groups := found.groups(measured)
@@ -196,19 +194,33 @@ func differenceSection(found comparison) (out Section, title string) {
 	return out, title
 }
 
-// clearMeasurements counts the measurements that at least two and most machines made well enough,
-// and these machines.
-func clearMeasurements(members []stat.Member) (machines, measurements int) {
-	names := make(map[string]bool)
+// noDifference says that machines do not differ or, if most measurements are not clear enough on
+// most machines, that noise hides it. It returns "" if none is.
+func noDifference(members []stat.Member) string {
+	names := make(map[string]bool) // of the machines that are compared
+	compared, isClear := 0, 0
 	for _, cell := range comparedCells(members) {
 		known, noisy := standings(members, cell)
+		if len(known)+len(noisy) < 2 {
+			continue
+		}
+		compared++
 		if len(known) < 2 || len(known) <= len(noisy) {
 			continue
 		}
-		measurements++
+		isClear++
 		for _, s := range known {
 			names[s.Name] = true
 		}
 	}
-	return len(names), measurements
+	switch {
+	case isClear == 0:
+		return ""
+	case 2*isClear <= compared:
+		return fmt.Sprintf("Too noisy to tell whether a framing, or raw, differs: %d of %d "+
+			"measurements are clear enough to compare.", isClear, compared)
+	}
+	return fmt.Sprintf("No framing, nor raw, differs by a tenth beyond the noise between %d "+
+		"machines, in %s clear enough to compare.", len(names),
+		results.FormatCount(isClear, "measurement"))
 }

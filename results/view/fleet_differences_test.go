@@ -74,7 +74,8 @@ func TestAFleetIsToldByItsTruth(t *testing.T) {
 			"noise between 20 machines"}},
 		{"too noisy to tell", with(slow(2, 1, ndjson), func(_ int, m *resultstest.Machine) {
 			m.Noise = 0.3
-		}), []string{"No framing, nor raw, differs"}},
+		}), []string{"Too noisy to tell whether a framing, or raw, differs: 4 of 10 " +
+			"measurements are clear enough to compare."}},
 		{"raw of one of two", slow(2, 1, raw2), []string{"Raw alone is 2.0 times slower on n01: " +
 			"raw reaches #GB/s there and #GB/s on n02" + where + " Framings are as fast there as " +
 			"elsewhere."}},
