@@ -162,14 +162,19 @@ func disagree(columns []column, question int) bool {
 	})
 }
 
-func comparedMachines(columns []column, question int) int {
-	machines := 0
-	for _, c := range columns {
-		if c.answers[question].Base != "" {
-			machines += len(c.names)
+// compareAnswers lists the questions that machines answer differently, and those that at least two
+// answer in the same way. Each column is of one machine.
+func compareAnswers(columns []column) (disputed, alike []int) {
+	for i := range columns[0].answers {
+		isCompared := func(c column) bool { return c.answers[i].Base != "" }
+		switch {
+		case disagree(columns, i):
+			disputed = append(disputed, i)
+		case len(selected(columns, isCompared)) > 1:
+			alike = append(alike, i)
 		}
 	}
-	return machines
+	return disputed, alike
 }
 
 // markDifferences writes ≠ before each answer that differs from the answer in the first column.

@@ -64,17 +64,9 @@ func answerSection(members []stat.Member, area, title string,
 	if len(questions) == 0 {
 		return nil
 	}
-	var disputed, alike []int
-	for i := range questions {
-		switch {
-		case disagree(columns, i):
-			disputed = append(disputed, i)
-		case comparedMachines(columns, i) > 1:
-			alike = append(alike, i)
-		}
-	}
+	disputed, alike := compareAnswers(columns)
 	out.Lead = answerSentences(questions, columns, disputed)
-	agreement := agreementText(title, questions, columns, disputed, len(members))
+	agreement := agreementText(title, columns, len(disputed), len(alike), len(members))
 	if len(disputed) == 0 && len(alike) <= mostAlike {
 		for _, i := range alike {
 			agreement += " " + questions[i] + ": " + comparedAnswers(columns, i) + "."
@@ -146,8 +138,7 @@ func (s *Section) compare(title string, questions []string, columns []column, in
 
 // agreementText says how many questions machines answer differently. It counts only questions that
 // at least two machines answered. It names the machines if others were not asked.
-func agreementText(title string, questions []string, columns []column, disputed []int,
-	members int) string {
+func agreementText(title string, columns []column, disputed, alike, members int) string {
 	var names []string
 	for _, c := range columns {
 		names = append(names, c.names...)
@@ -155,24 +146,18 @@ func agreementText(title string, questions []string, columns []column, disputed 
 	if len(names) == 1 {
 		return fmt.Sprintf("%s: only %s was asked, nothing to compare.", title, names[0])
 	}
-	compared := 0
 	where := results.FormatCount(len(names), "machine")
 	if len(names) < members {
 		where = nameSome(names)
 	}
-	for i := range questions {
-		if comparedMachines(columns, i) > 1 {
-			compared++
-		}
-	}
-	answers := results.FormatCount(compared, "answer")
+	answers := results.FormatCount(disputed+alike, "answer")
 	switch {
-	case compared == 0:
+	case disputed+alike == 0:
 		return title + ": no question was answered on two machines, nothing to compare."
-	case len(disputed) == 0:
+	case disputed == 0:
 		return fmt.Sprintf("%s: %s, alike on %s.", title, answers, where)
 	}
-	return fmt.Sprintf("%s: %d of %s differ between %s.", title, len(disputed), answers, where)
+	return fmt.Sprintf("%s: %d of %s differ between %s.", title, disputed, answers, where)
 }
 
 func foundIn(answers []results.Finding, area string) []results.Finding {

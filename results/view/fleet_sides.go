@@ -34,10 +34,8 @@ func (c comparison) where(d stat.Difference, side []int, isSecond bool) string {
 	switch {
 	case !isSecond || all <= stat.FewMachines || isExplained:
 		return "on " + c.name(d, side)
-	case all < len(c.members) && 2*len(side) <= len(c.members)-len(others(d, side)):
-		return fmt.Sprintf("on %d others", len(side))
 	case all < len(c.members):
-		return "on most others"
+		return fmt.Sprintf("on %d others", len(side))
 	}
 	return "elsewhere"
 }

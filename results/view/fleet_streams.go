@@ -56,8 +56,7 @@ func FleetStreams(members []stat.Member) []results.Cell {
 // A fleetStream is a group of measurements that differ only in their framing.
 type fleetStream struct {
 	cell     results.Cell // of all these measurements, without the framing
-	framings []string     // without raw; those that sentences are about come first
-	told     int          // how many these are
+	framings []string     // without raw
 	all      int          // how many such groups there are
 }
 
@@ -74,9 +73,8 @@ func withoutFraming(c results.Cell) results.Cell {
 }
 
 // mainStream returns the stream that the first sentence is about or, if that is about none, the one
-// that most machines measured, at the first placement and the size nearest to the usual one. Of the
-// framings that no sentence is about, those in which machines differ most come first. isMeasured is
-// false if there is none.
+// that most machines measured, at the first placement and the size nearest to the usual one. The
+// framings that sentences are about come first. isMeasured is false if there is none.
 func (c comparison) mainStream() (main fleetStream, isMeasured bool) {
 	members := c.members
 	var all []fleetStream
@@ -103,27 +101,16 @@ func (c comparison) mainStream() (main fleetStream, isMeasured bool) {
 		}
 	}
 	main.all = len(all)
-	distance := func(framing string) float64 {
-		figure := FleetFigure(members, main.of(framing))
-		return figure.Most / max(figure.Least, 1e-9)
-	}
-	var order []string
-	for _, d := range c.differences {
-		isNew := d.Framing != "" && !slices.Contains(order, d.Framing)
-		if isNew && slices.Contains(main.framings, d.Framing) {
-			order = append(order, d.Framing)
+	rank := func(framing string) int {
+		at := slices.IndexFunc(c.differences, func(d stat.Difference) bool {
+			return d.Framing == framing
+		})
+		if at < 0 {
+			return len(c.differences)
 		}
+		return at
 	}
-	main.told = len(order)
-	slices.SortStableFunc(main.framings, func(a, b string) int {
-		return cmp.Compare(distance(b), distance(a))
-	})
-	for _, framing := range main.framings {
-		if !slices.Contains(order, framing) {
-			order = append(order, framing)
-		}
-	}
-	main.framings = order
+	slices.SortStableFunc(main.framings, func(a, b string) int { return rank(a) - rank(b) })
 	return main, true
 }
 
@@ -163,8 +150,7 @@ func (v fleetStream) table(firstTitle string, groups []Group) Table {
 	}
 	for i, framing := range v.framings {
 		title := results.FramingPhrase(framing)
-		isKey := i == 0 || i == 1 && v.told > 1
-		t.Columns = append(t.Columns, Column{Title: title, Right: true, Key: isKey})
+		t.Columns = append(t.Columns, Column{Title: title, Right: true, Key: i == 0})
 	}
 	for _, g := range groups {
 		var counts []int

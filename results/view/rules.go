@@ -199,16 +199,11 @@ func differenceSentences(machines []probedMachine) []string {
 		return nil
 	}
 	columns := machineColumns(machines, "anonymous", pipeQuestions)
-	var disputed []int
-	for i := range pipeQuestions {
-		if disagree(columns, i) {
-			disputed = append(disputed, i)
-		}
-	}
+	disputed, alike := compareAnswers(columns)
 	said := differingAnswers(columns)
 	if len(disputed) > len(said) {
-		said = append(said, agreementText("Anonymous pipes", asked(pipeQuestions), columns,
-			disputed, len(machines)))
+		said = append(said, agreementText("Anonymous pipes", columns, len(disputed), len(alike),
+			len(machines)))
 	}
 	return said
 }
