@@ -197,30 +197,26 @@ func differenceSection(found comparison) (out Section, title string) {
 // noDifference says that machines do not differ or, if most measurements are not clear enough on
 // most machines, that noise hides it. It returns "" if none is.
 func noDifference(members []stat.Member) string {
-	names := make(map[string]bool) // of the machines that are compared
-	compared, isClear := 0, 0
+	var compared, usable, machines int
 	for _, cell := range comparedCells(members) {
 		known, noisy := standings(members, cell)
 		if len(known)+len(noisy) < 2 {
 			continue
 		}
 		compared++
-		if len(known) < 2 || len(known) <= len(noisy) {
-			continue
-		}
-		isClear++
-		for _, s := range known {
-			names[s.Name] = true
+		if len(known) > max(1, len(noisy)) {
+			usable++
+			machines = max(machines, len(known))
 		}
 	}
 	switch {
-	case isClear == 0:
+	case usable == 0:
 		return ""
-	case 2*isClear <= compared:
+	case 2*usable <= compared:
 		return fmt.Sprintf("Too noisy to tell whether a framing, or raw, differs: %d of %d "+
-			"measurements are clear enough to compare.", isClear, compared)
+			"measurements are clear enough to compare.", usable, compared)
 	}
 	return fmt.Sprintf("No framing, nor raw, differs by a tenth beyond the noise between %d "+
-		"machines, in %s clear enough to compare.", len(names),
-		results.FormatCount(isClear, "measurement"))
+		"machines, in %s clear enough to compare.", machines,
+		results.FormatCount(usable, "measurement"))
 }

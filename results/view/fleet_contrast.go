@@ -122,7 +122,7 @@ func (c comparison) figure(machine int, v contrast) (figure float64, isKnown boo
 	return 0, false
 }
 
-// oddRaw lists the machines whose raw is unusual in a measurement, so that shares of it say nothing.
+// oddRaw lists the machines whose raw is unusual in a measurement: shares of it say nothing.
 func (c comparison) oddRaw(cell results.Cell) []int {
 	var odd []int
 	for i, m := range c.members {
@@ -142,9 +142,9 @@ func (c comparison) withoutOddRaw(d stat.Difference, v contrast) stat.Difference
 		return d
 	}
 	odd := c.oddRaw(v.cell)
-	isOdd := func(i int) bool { return slices.Contains(odd, i) }
-	d.Slow = slices.DeleteFunc(slices.Clone(d.Slow), isOdd)
-	d.Fast = slices.DeleteFunc(slices.Clone(d.Fast), isOdd)
+	isUsual := func(i int) bool { return !slices.Contains(odd, i) }
+	d.Slow = selected(d.Slow, isUsual)
+	d.Fast = selected(d.Fast, isUsual)
 	return d
 }
 
