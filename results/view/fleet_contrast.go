@@ -143,8 +143,12 @@ func (c comparison) withoutOddRaw(d stat.Difference, v contrast) stat.Difference
 	}
 	odd := c.oddRaw(v.cell)
 	isUsual := func(i int) bool { return !slices.Contains(odd, i) }
-	d.Slow = selected(d.Slow, isUsual)
-	d.Fast = selected(d.Fast, isUsual)
+	slow := selected(d.Slow, isUsual)
+	fast := selected(d.Fast, isUsual)
+	if len(slow) > 0 && len(fast) > 0 {
+		d.Slow = slow
+		d.Fast = fast
+	}
 	return d
 }
 
