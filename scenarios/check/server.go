@@ -257,9 +257,10 @@ func (c *serverCase) judgeOutcome(out target.Outcome) {
 }
 
 // adviseOn sets the advice if the outcome says more of the fault than the test does: an answer came
-// late, or only its beginning came.
+// late, mixed with another one, or only its beginning came.
 func (c *serverCase) adviseOn(out target.Outcome) {
-	if out.Verdict == target.Late || out.Verdict == target.Truncated {
+	switch out.Verdict {
+	case target.Late, target.Mixed, target.Truncated:
 		c.Advice = cmp.Or(c.Advice, out.Advice(""))
 	}
 }

@@ -86,6 +86,7 @@ func sendsMany(ctx context.Context, c *serverCase) error {
 	}
 	c.asked = r
 	before := c.server.Usage()
+	written := c.server.Out.Bytes()
 	limit := c.server.LimitOf(r.Kind, burst.n*burst.size)
 	patient, stop := c.server.Patient(ctx, limit, mostWaits*limit)
 	defer stop()
@@ -99,8 +100,14 @@ func sendsMany(ctx context.Context, c *serverCase) error {
 		return nil
 	}
 	c.server.Out.Resume()
+	written = c.server.Out.Bytes() - written
+	lines, _ := c.server.Strays.Lines()
 	c.server.Explain(ctx, before, &out)
-	if c.pipes.NonBlock {
+	isWhole := written >= int64(burst.n*len(r.Payload()))
+	switch {
+	case out.Verdict == target.Unanswered && lines > 0 && isWhole:
+		out.Verdict = target.Mixed // no byte is missing, but messages are
+	case c.pipes.NonBlock:
 		c.Advice = adviceFor(classLost, c.options.Command)
 		out.Why = "its standard output was made non-blocking; " + out.Why
 	}

@@ -410,6 +410,31 @@ func TestALargeReplyToANonBlockingPipe(t *testing.T) {
 	}
 }
 
+// If answers in flight together mix, the reader's pace and the mode of the pipe are not the cause.
+func TestAnswersThatMixAreToldFromLostOnes(t *testing.T) {
+	t.Parallel()
+	for situation, found := range map[string]string{
+		"slow-reader":        "mixed messages: no answer in time, but ",
+		"nonblocking-stdout": "mixed messages: no answer in time, but ",
+		"both-write":         "mixed messages: no answer in time, but ",
+	} {
+		t.Run(situation, func(t *testing.T) {
+			t.Parallel()
+			o := serverOptions(t, "pieces")
+			o.Only = []string{situation}
+			o.patience = 300 * time.Millisecond
+			o.longest = shortStart
+			f := serverChecks(t, o)[situation]
+			if f.Verdict != results.Fails || !strings.Contains(f.Found, found) {
+				t.Errorf("%s: %s; want %q", f.Verdict, f.Found, found)
+			}
+			if f.Advice != target.Mixed.Advice() {
+				t.Errorf("advises %q", f.Advice)
+			}
+		})
+	}
+}
+
 // However rarely a server reads, each of its reads ends inside a character.
 func TestEachPieceIsReadAlone(t *testing.T) {
 	if runtime.GOOS != "linux" {

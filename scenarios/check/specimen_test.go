@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"os/exec"
 	"os/signal"
@@ -41,7 +42,9 @@ func init() {
 		case "slices":
 			err = serveSlices(arg)
 		case "queues":
-			err = serveFromQueue()
+			err = serveFromQueue(math.MaxInt)
+		case "pieces":
+			err = serveFromQueue(60_000)
 		case "go-sdk":
 			s := mcp.NewServer(&mcp.Implementation{Name: "specimen", Version: "1"}, nil)
 			switch arg {
@@ -162,13 +165,18 @@ func serveSlices(tools string) error {
 }
 
 // serveFromQueue is the project's own server, whose answers wait in a queue until they are written,
-// as in an event loop. At the end of its input it exits without writing what waits.
-func serveFromQueue() error {
+// as in an event loop. Pieces of longer answers are written in turn, and mix. At the end of its
+// input it exits without writing what waits.
+func serveFromQueue(piece int) error {
 	answers, out := io.Pipe()
 	queue := make(chan []byte, 1000)
 	go func() {
 		for answer := range queue {
-			os.Stdout.Write(answer)
+			n := min(len(answer), piece)
+			os.Stdout.Write(answer[:n])
+			if n < len(answer) {
+				queue <- answer[n:]
+			}
 		}
 	}()
 	go func() {

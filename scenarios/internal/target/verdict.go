@@ -82,8 +82,9 @@ var advice = map[Verdict]string{
 	Truncated: "the answer was cut: flush before exit; " + adviceNonBlocking,
 	WrongLength: "Content-Length counts the bytes of the message as it is written: count them " +
 		"after encoding it, not its characters and not the bytes of another encoding",
-	Mixed: "two writers of the server mix their messages: lock around header and body; or one " +
-		"was not written to its end",
+	Mixed: "two writers of the server mix their messages, or one was not written to its end: " +
+		"send each answer as one whole message (MCP and LSP have no chunks), one writer at a " +
+		"time, with a lock around header and body",
 	Buffered: "its output is block-buffered, as standard output is on a pipe unless the program " +
 		"says otherwise: flush after each answer (in Python flush=True or python -u; stdbuf -oL, " +
 		"jq --unbuffered)",
