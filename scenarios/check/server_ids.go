@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/pipebench/pipebench/results"
 	"github.com/pipebench/pipebench/scenarios/internal/child"
 	"github.com/pipebench/pipebench/scenarios/internal/jsonrpc"
 	"github.com/pipebench/pipebench/scenarios/internal/target"
@@ -237,14 +238,35 @@ func asksForTheUnknown(ctx context.Context, c *serverCase) error {
 	return nil
 }
 
-// atOnce is how many requests are sent without waiting for answers. They are so small that all fit
-// into any pipe together.
+// atOnce is how many requests are sent without waiting for answers.
 const atOnce = 32
 
+// asksAtOnce sends small requests, which all fit into any pipe together. If they are answered, it
+// sends as many again, some of which have answers that are larger than a pipe.
 func asksAtOnce(ctx context.Context, c *serverCase) error {
+	c.askAtOnce(ctx, nil)
+	large, err := c.requestForReply(fairReply)
+	if err == nil && c.Verdict == results.OK {
+		c.clear()
+		c.asked = large
+		c.askAtOnce(ctx, large)
+	}
+	return nil
+}
+
+// askAtOnce sends requests without waiting for answers, and judges the answers. If large is not
+// nil, it takes the place of every eighth request.
+func (c *serverCase) askAtOnce(ctx context.Context, large *target.Request) {
 	var msgs [][]byte
+	what := "small requests"
 	for i := range atOnce {
-		msgs = append(msgs, c.request(strconv.Itoa(i+1)))
+		id := strconv.Itoa(i + 1)
+		msg := c.request(id)
+		if large != nil && i%8 == 0 {
+			msg = large.WithID(id)
+			what = "requests, some of them for 256 KiB,"
+		}
+		msgs = append(msgs, msg)
 	}
 	answers := c.converse(ctx, atOnce, msgs...)
 	counts := map[int]int{} // how many answers came, by id; the id of a request is a number above 0
@@ -270,12 +292,14 @@ func asksAtOnce(ctx context.Context, c *serverCase) error {
 		c.judgeLost(fmt.Sprintf("with %d requests in flight", atOnce))
 	case answered < atOnce:
 		c.fails("%d of %d requests sent at once were answered, each by its id", answered, atOnce)
+		if lines, _ := c.server.Strays.Lines(); lines > 0 && large != nil {
+			c.adviseOn(target.Outcome{Verdict: target.Mixed})
+		}
 	case !ordered:
-		c.ok("all %d requests were answered, in another order", atOnce)
+		c.ok("all %d %s were answered in another order", atOnce, what)
 	default:
-		c.ok("all %d requests were answered in their order", atOnce)
+		c.ok("all %d %s were answered in their order", atOnce, what)
 	}
-	return nil
 }
 
 // cancelsRequests cancels three requests: one never sent, one under way, and one already answered.

@@ -417,6 +417,7 @@ func TestAnswersThatMixAreToldFromLostOnes(t *testing.T) {
 		"slow-reader":        "mixed messages: no answer in time, but ",
 		"nonblocking-stdout": "mixed messages: no answer in time, but ",
 		"both-write":         "mixed messages: no answer in time, but ",
+		"pipelined":          " of 32 requests sent at once were answered, each by its id",
 	} {
 		t.Run(situation, func(t *testing.T) {
 			t.Parallel()
@@ -430,6 +431,26 @@ func TestAnswersThatMixAreToldFromLostOnes(t *testing.T) {
 			}
 			if f.Advice != target.Mixed.Advice() {
 				t.Errorf("advises %q", f.Advice)
+			}
+		})
+	}
+}
+
+// Answers to requests that come at once are promised to be right only in the sizes that were tried.
+func TestWhatIsAskedAtOnce(t *testing.T) {
+	t.Parallel()
+	for job, found := range map[string]string{
+		"ours":             ", some of them for 256 KiB",
+		"well":             "all 32 small requests were answered in their order",
+		"ours deaf@65536B": ", some of them for 256 KiB",
+	} {
+		t.Run(job, func(t *testing.T) {
+			t.Parallel()
+			o := serverOptions(t, job)
+			o.Only = []string{"pipelined"}
+			f := serverChecks(t, o)["pipelined"]
+			if f.Verdict != results.OK || !strings.Contains(f.Found, found) {
+				t.Errorf("%s: %s; want %q", f.Verdict, f.Found, found)
 			}
 		})
 	}
