@@ -137,9 +137,8 @@ func (f *checkFlags) run(cmd *cobra.Command, command []string) error {
 			return err
 		},
 		show: func(found *results.Set) error {
-			if side != catalogue.Client && o.HidesFlush() {
-				writeNotice(cmd.ErrOrStderr(), "pipebench: PYTHONUNBUFFERED is set, and hides if "+
-					"the program does not flush: check it without, too, as clients may start it so")
+			if side != catalogue.Client {
+				warnOfHiddenFlush(cmd, command)
 			}
 			shown := viewOptions(cmd, f.detail)
 			return view.WriteFindings(cmd.OutOrStdout(), f.format, found, shown)
@@ -153,6 +152,14 @@ func (f *checkFlags) run(cmd *cobra.Command, command []string) error {
 		return &statusError{exitInconclusive, err}
 	}
 	return err
+}
+
+// warnOfHiddenFlush names an environment variable that hides that the command does not flush.
+func warnOfHiddenFlush(cmd *cobra.Command, command []string) {
+	if (check.Options{Command: command}).HidesFlush() {
+		writeNotice(cmd.ErrOrStderr(), "pipebench: PYTHONUNBUFFERED is set, and hides if the "+
+			"program does not flush: try it without, too, as clients may start it so")
+	}
 }
 
 // keep writes one record. If the record is a finding, the result of one check, keep first compares

@@ -142,6 +142,7 @@ func (f *driveFlags) run(cmd *cobra.Command, command []string) error {
 		limit:   f.maxTime,
 		measure: f.drive,
 		show: func(found *results.Set) error {
+			warnOfHiddenFlush(cmd, command)
 			return view.WriteDrive(cmd.OutOrStdout(), f.format, found, viewOptions(cmd, f.detail))
 		},
 		gate: func(found *results.Set) error {
