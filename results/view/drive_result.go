@@ -212,17 +212,22 @@ func limitOf(t results.Target) int64 {
 
 // breakingText says at which size a server breaks. This is usually one byte above its limit.
 func breakingText(t results.Target) string {
-	at := limitOf(t) + 1
+	limit := limitOf(t)
+	at := stat.FormatBytes(limit + 1)
+	of := "" // the sizes in the table are those of requests
+	if t.RequestLimit == nil {
+		of = "replies of "
+	}
 	e := t.Evidence.Limit
 	switch {
 	case e != nil && e.Flaky:
-		return "breaks near " + stat.FormatBytes(at) + ", but not every time: "
+		return "breaks near " + of + at + ", but not every time: "
 	case e != nil && e.CutShort && e.Call == "":
-		return betweenText(at, int64(e.FailedAt)) + ": "
+		return betweenText(limit+1, int64(e.FailedAt)) + ": "
 	case e != nil && e.Call != "":
-		return "breaks above " + stat.FormatBytes(limitOf(t)) + ": "
+		return "breaks above " + of + stat.FormatBytes(limit) + ": "
 	}
-	return "breaks at " + stat.FormatBytes(at) + ": "
+	return "breaks at " + of + at + ": "
 }
 
 func betweenText(from, to int64) string {

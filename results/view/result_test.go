@@ -68,7 +68,7 @@ func TestWhatAServerComesTo(t *testing.T) {
 				{Verdict: "exit 0", RequestLimit: new(int64(20 << 20))},
 				{Verdict: "truncated", ReplyLimit: new(int64(100000))},
 			},
-			false, "breaks at 100,001 B: truncated",
+			false, "breaks at replies of 100,001 B: truncated",
 		},
 		{
 			"replies break alone",
@@ -76,7 +76,7 @@ func TestWhatAServerComesTo(t *testing.T) {
 				{Verdict: "ok", SearchedTo: new(int64(16 << 20))},
 				{Verdict: "corrupt", ReplyLimit: new(int64(8 << 20))},
 			},
-			false, "breaks at 8,388,609 B: corrupt",
+			false, "breaks at replies of 8,388,609 B: corrupt",
 		},
 		{
 			"requests break first",
@@ -178,7 +178,7 @@ func TestALimitOfATool(t *testing.T) {
 		t.Errorf("says %q, not %q", got, want)
 	}
 	result := resultOf([]results.Target{found})
-	if result.text != "breaks above 61,363 B: unanswered" {
+	if result.text != "breaks above replies of 61,363 B: unanswered" {
 		t.Errorf("begins with %q", result.text)
 	}
 }
