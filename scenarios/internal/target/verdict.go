@@ -159,14 +159,14 @@ const adviceOnLines = "does it limit the length of a line? look for readline(n),
 
 // adviceOnArrivals is about messages that came in place of an answer.
 func (o *Outcome) adviceOnArrivals() string {
-	const unread = "it could not read the request: "
+	const unread = "it could not read the request"
 	switch {
 	case o.arrivals.refused && o.oneRead:
-		return unread + "it " + AdviceOneRead
+		return unread // a warning names the cause
 	case o.arrivals.refused && o.LimitsLines:
-		return unread + adviceOnLines
+		return unread + ": " + adviceOnLines
 	case o.arrivals.refused:
-		return unread + AdviceReads
+		return unread + ": " + AdviceReads
 	case o.arrivals.id != "":
 		return adviceOnID
 	}
