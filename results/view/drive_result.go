@@ -126,6 +126,9 @@ func resultOf(targets []results.Target) DriveResult {
 		r.text += d.growth
 	default:
 		r.judge(&results.Target{}, "", d.growth) // no size failed
+		if r.Passed && targets[0].Evidence.Load == nil {
+			r.text += ", one at a time"
+		}
 	}
 	return r
 }

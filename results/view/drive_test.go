@@ -12,13 +12,17 @@ import (
 // Whether a server passed is said first, in words and as fields for programs.
 func TestDriveSaysFirstWhetherAServerPassed(t *testing.T) {
 	served := results.Target{Command: []string{"server"}, Size: 64 << 20, Verdict: "ok"}
+	loaded := served
+	loaded.Evidence.Load = &results.LoadEvidence{Inflight: 8}
 	slow := results.Target{Command: []string{"server"}, Size: 1 << 20, Verdict: "ok", Samples: []results.Sample{{ElapsedNS: 1_040_000_000, Messages: 1}}}
 	for _, row := range []struct {
 		name, first string
 		targets     []results.Target
 		want        view.DriveResult
 	}{
-		{"all served", "works to 64 MiB", []results.Target{served},
+		{"all served", "works to 64 MiB, one at a time", []results.Target{served},
+			view.DriveResult{Passed: true, Limit: 64 << 20}},
+		{"a load", "works to 64 MiB", []results.Target{loaded},
 			view.DriveResult{Passed: true, Limit: 64 << 20}},
 		{"a limit", "breaks at 10,485,760 B: no reply, process alive",
 			[]results.Target{slow, {Command: []string{"server"}, Verdict: "deaf",
@@ -130,10 +134,10 @@ func TestAServerThatLogsMuchIsNamedFirst(t *testing.T) {
 		server results.ServerEvidence
 		first  string
 	}{
-		{results.Target{Size: 1 << 20, Verdict: "ok"}, logs, "works to 1 MiB; can hang a client "},
+		{results.Target{Size: 1 << 20, Verdict: "ok"}, logs, "works to 1 MiB, one at a time; can hang a client "},
 		{
 			results.Target{Size: 1 << 20, Verdict: "ok"}, results.ServerEvidence{StrayLines: 3},
-			"works to 1 MiB; writes lines that are no messages\n",
+			"works to 1 MiB, one at a time; writes lines that are no messages\n",
 		},
 		{
 			results.Target{Verdict: "ok", Evidence: results.TargetEvidence{

@@ -56,8 +56,9 @@ func WriteDrive(w io.Writer, format Format, set *results.Set, o Options) error {
 }
 
 // nextAfterDrive says what to try next if a server passes here and still hangs with its own client.
-const nextAfterDrive = "If it hangs with your client: pipebench check --server tries what bad " +
-	"clients do, and pipebench inspect PID looks at it while it hangs."
+const nextAfterDrive = "If it hangs with your client, which may send several requests at once as " +
+	"--inflight 8 does: pipebench check --server tries what bad clients do, and pipebench " +
+	"inspect PID looks at it while it hangs."
 
 // nextAfterReplay says the same of a replay. It does not name check, which may name the replay.
 const nextAfterReplay = "If it still hangs with your client, which may not wait for each answer " +
