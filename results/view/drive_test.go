@@ -134,7 +134,8 @@ func TestAServerThatLogsMuchIsNamedFirst(t *testing.T) {
 		server results.ServerEvidence
 		first  string
 	}{
-		{results.Target{Size: 1 << 20, Verdict: "ok"}, logs, "works to 1 MiB, one at a time; can hang a client "},
+		{results.Target{Size: 1 << 20, Verdict: "ok"}, logs,
+			"works to 1 MiB, one at a time; can hang a client "},
 		{
 			results.Target{Size: 1 << 20, Verdict: "ok"}, results.ServerEvidence{StrayLines: 3},
 			"works to 1 MiB, one at a time; writes lines that are no messages\n",
@@ -198,8 +199,8 @@ func TestDriveNamesTheProtocolOnce(t *testing.T) {
 	}
 }
 
-// A call of an echo is as large as its answer. Without a byte of the answer, the call may be what is
-// too large.
+// A call of an echo is as large as its answer. Without a byte of the answer, the call may be what
+// is too large.
 func TestALimitIsOneOfRepliesOnlyIfSomeOfTheAnswerCame(t *testing.T) {
 	for _, row := range []struct {
 		verdict string

@@ -319,8 +319,8 @@ func TestWhatIsCertainlySlowerIsToldThroughNoise(t *testing.T) {
 				"length-prefix": resultstest.Around(15000, 0.02), "ndjson": sharp,
 				"chunked:4096": blurred, "chunked:61440": wild,
 			},
-			"ndjson 50 % (each ±2 % or less); 60 KiB chunks too noisy to tell; 4 KiB chunks certainly slower " +
-				"than raw, too noisy to tell by how much.",
+			"ndjson 50 % (each ±2 % or less); 60 KiB chunks too noisy to tell; " +
+				"4 KiB chunks certainly slower than raw, too noisy to tell by how much.",
 		},
 		{
 			map[string][]float64{

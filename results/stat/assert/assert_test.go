@@ -158,7 +158,8 @@ func TestFewObservationsMayRefuteAPercentile(t *testing.T) {
 		slow, count int
 		want        string
 	}{
-		{"p99<50ms@64KiB", 104, 518, "fails: server 64 KiB: above 50.0 ms (104 of 518 observations)"},
+		{"p99<50ms@64KiB", 104, 518,
+			"fails: server 64 KiB: above 50.0 ms (104 of 518 observations)"},
 		{"p99>50ms@64KiB", 104, 518, "holds (cases: 1)"},
 		{"p99<50ms@64KiB", 6, 518,
 			"cannot tell: server 64 KiB: needs 1,000 observations, has 518"},
