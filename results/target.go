@@ -33,9 +33,10 @@ const (
 	VerdictSlow        = "slow"
 	VerdictErrorReply  = "error reply"
 	VerdictSuperlinear = "grows faster than linear"
-	VerdictNotTried    = "not tried" // a size for which there was no time
-	VerdictDeaf        = "deaf"      // lives and answers nothing
-	VerdictInFrames    = "in frames" // the answer is right, and no client of MCP reads it
+	VerdictNotTried    = "not tried"  // a size for which there was no time
+	VerdictDeaf        = "deaf"       // lives and answers nothing
+	VerdictUnanswered  = "unanswered" // answers other requests, but not this one
+	VerdictInFrames    = "in frames"  // the answer is right, and no client of MCP reads it
 )
 
 // Served reports whether the server did what it was asked to do, perhaps slowly.
@@ -58,7 +59,8 @@ func (t Target) LimitOf() string {
 	hasPart := f != nil && f.Partial > 0
 	isRefused := t.Verdict == VerdictErrorReply || strings.HasPrefix(t.Verdict, "exit ") ||
 		strings.HasPrefix(t.Verdict, "signal ")
-	if isEcho && isRefused && !hasPart {
+	isSilent := t.Verdict == VerdictDeaf || t.Verdict == VerdictUnanswered
+	if isEcho && (isRefused || isSilent) && !hasPart {
 		return "calls of the tool"
 	}
 	return "replies"

@@ -90,7 +90,7 @@ type Comparison struct {
 	Names []string `json:"-"`
 
 	tolerance float64
-	short     []string // the limits that the new side searched less far
+	short     []string // the limits that were not searched far enough to compare them
 }
 
 // An Unjudged is a reason why some measurements have no verdict on their time.
@@ -206,6 +206,11 @@ func (c *Comparison) compareCounters(before, after Dataset, o CompareOptions) (t
 		new := after.Series[i]
 		if old.Metric.Unit == unitLimit {
 			short := ""
+			if mayBeEqual(old, new) {
+				c.short = append(c.short, fmt.Sprintf("%s is %s, and was %s", old.Name,
+					new.rangeText(), old.rangeText()))
+				new = old
+			}
 			old, new, short = withinReach(old, new)
 			if short != "" {
 				c.short = append(c.short, short)
@@ -440,7 +445,8 @@ func (c *Comparison) note(before, after Dataset, o CompareOptions) {
 		if c.Doubt != "" {
 			c.Doubt += "; "
 		}
-		c.Doubt += "tried less far in " + after.Name + ": " + strings.Join(c.short, ", ")
+		c.Doubt += "too little was searched (give drive more --max-time): " +
+			strings.Join(c.short, "; ")
 	}
 	if len(c.OnlyNew) > 0 {
 		c.Notes = append(c.Notes, "in new alone: "+lacking(c.OnlyNew, before))

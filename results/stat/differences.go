@@ -10,9 +10,9 @@ import (
 )
 
 const (
-	// slowFactor is the ratio from which everything counts as slower on a machine. It is large
+	// SlowFactor is the ratio from which everything counts as slower on a machine. It is large
 	// because clock and load differ between equal machines.
-	slowFactor = 1.5
+	SlowFactor = 1.5
 	// MostSpread is the largest half-width of an interval, in percent of the median. Figures with
 	// a wider interval are rough.
 	MostSpread = 50
@@ -57,7 +57,7 @@ func differences(members []Member, isWanted func(results.Cell) bool) []Differenc
 		stream := streams[cell]
 		for framing, values := range stream.takeApart() {
 			subject := results.Cell{Framing: framing}
-			least := slowFactor
+			least := SlowFactor
 			if framing != "" {
 				subject.Pattern = cell.Pattern
 				least = leastFactor

@@ -24,6 +24,7 @@ type Series struct {
 
 	records []results.Record // the records of the cell
 	pkg     string           // the package of the benchmark, if benchmark text names one
+	below   float64          // the limit is a value, or more, but less than this; 0: exactly
 }
 
 // CellMetrics lists the names of the metrics in which measurements are compared, counters first.

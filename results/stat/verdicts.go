@@ -100,9 +100,11 @@ func (l *seriesList) judge(name, verdict string) {
 func (l *seriesList) addTarget(name string, t results.Target) {
 	if t.RequestLimit != nil {
 		l.set(name+"/requests", limitMetric, float64(*t.RequestLimit))
+		l.find("", name+"/requests", "", limitMetric).below = below(t)
 	}
 	if t.ReplyLimit != nil {
 		l.set(name+"/replies", limitMetric, float64(*t.ReplyLimit))
+		l.find("", name+"/replies", "", limitMetric).below = below(t)
 	}
 	search := t.Evidence.Limit
 	if t.SearchedTo != nil && !t.RepliesStopped() {
@@ -130,6 +132,48 @@ func (l *seriesList) addTarget(name string, t results.Target) {
 		name += fmt.Sprintf("/inflight=%d/rate=%g", load.Inflight, load.Rate)
 	}
 	l.judge(name, t.Verdict)
+}
+
+// below returns the size below which the limit in t is, if the search for it was cut short, and
+// else 0.
+func below(t results.Target) float64 {
+	e := t.Evidence.Limit
+	switch {
+	case e == nil || !e.CutShort:
+		return 0
+	case e.Call != "": // the size that failed is an argument
+		return math.Inf(1)
+	}
+	return float64(e.FailedAt)
+}
+
+// rangeText says between which sizes a limit is.
+func (s Series) rangeText() string {
+	lo, hi := s.limitRange()
+	switch {
+	case math.IsInf(hi, 1):
+		return FormatBytes(int64(lo)) + " or more"
+	case hi > lo+1:
+		return FormatBytes(int64(lo)) + " or more, but less than " + FormatBytes(int64(hi))
+	}
+	return FormatBytes(int64(lo))
+}
+
+// limitRange returns the least size that a limit can be, and one above all sizes that it can be.
+func (s Series) limitRange() (lo, hi float64) {
+	limit := s.Figure.Median
+	if limit >= noLimit {
+		return limit - noLimit, math.Inf(1)
+	}
+	return limit, max(s.below, limit+1)
+}
+
+// mayBeEqual reports whether two limits may be equal because the search for one was cut short after
+// a failure.
+func mayBeEqual(old, new Series) bool {
+	oldLo, oldHi := old.limitRange()
+	newLo, newHi := new.limitRange()
+	return old.below+new.below > 0 && oldLo < newHi && newLo < oldHi
 }
 
 // withinReach returns two limits as they are known up to the largest size that both sides tried. If

@@ -216,7 +216,7 @@ func noDifference(members []stat.Member) string {
 		return fmt.Sprintf("Too noisy to tell whether a framing, or raw, differs: %d of %d "+
 			"measurements are clear enough to compare.", usable, compared)
 	}
-	return fmt.Sprintf("No framing, nor raw, differs by a tenth beyond the noise between %d "+
-		"machines, in %s clear enough to compare.", machines,
-		results.FormatCount(usable, "measurement"))
+	return fmt.Sprintf("No framing, nor raw alone, differs by a tenth beyond the noise between %d "+
+		"machines, and everything together by less than %g times, in %s clear enough to compare.",
+		machines, stat.SlowFactor, results.FormatCount(usable, "measurement"))
 }

@@ -277,11 +277,17 @@ func (s *search) verify(ctx context.Context) error {
 		}
 	}
 	for _, size := range sizes {
+		before := s.tried[size]
 		works, err := s.try(ctx, size)
 		if err != nil {
 			return err
 		}
-		s.flaky = s.flaky || size == s.Low && !works
+		if size == s.Low && !works {
+			s.flaky = true
+			failed := s.tried[size]
+			failed.Size = before.Size // an answer that was cut has none
+			s.tried[size] = failed
+		}
 		if works && s.refusesFirst() {
 			return nil
 		}

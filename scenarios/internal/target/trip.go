@@ -88,7 +88,7 @@ func (s *Server) Trip(ctx context.Context, r *Request, i int64) (Outcome, error)
 	if out.Verdict != OK {
 		computed := hasComputed(before.CPU, s.Usage().CPU, time.Since(began))
 		s.Explain(ctx, before, &out)
-		if computed && out.Verdict == Deaf {
+		if computed && (out.Verdict == Deaf || out.Verdict == Unanswered) {
 			out.Evidence.Computed = true
 			out.Why += "; it computed all that time"
 		}

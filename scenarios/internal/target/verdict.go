@@ -19,7 +19,7 @@ const (
 	OK          Verdict = results.VerdictOK
 	Slow        Verdict = results.VerdictSlow       // took over ten times what was predicted
 	ErrorReply  Verdict = results.VerdictErrorReply // answered with an error
-	Unanswered  Verdict = "unanswered"              // answers other requests, but not this one
+	Unanswered  Verdict = results.VerdictUnanswered // answers other requests, but not this one
 	Late        Verdict = "answered late"           // answered after its time was up
 	Deaf        Verdict = results.VerdictDeaf
 	Deadlock    Verdict = "deadlock"       // waits for us to read, and does not read
