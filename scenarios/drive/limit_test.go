@@ -162,6 +162,43 @@ func TestASearchWarnsOfHeadersWithLFAlone(t *testing.T) {
 	}
 }
 
+// falteringServer is a server of MCP that ends before an answer of more than 50,000 bytes, and
+// before one of more than 40,000 if it gave one of that size before. Its argument is a folder.
+const falteringServer = `
+import json, os, sys
+schema = {"type": "object", "properties": {"text": {"type": "string"}}}
+for line in sys.stdin:
+    m = json.loads(line)
+    if "id" not in m: continue
+    result = {"tools": [{"name": "echo", "inputSchema": schema}]}
+    if m["method"] == "initialize":
+        result = {"protocolVersion": "2025-11-25", "capabilities": {"tools": {}},
+            "serverInfo": {"name": "specimen", "version": "1"}}
+    if m["method"] == "tools/call":
+        result = {"content": [{"type": "text", "text": m["params"]["arguments"]["text"]}]}
+    answer = json.dumps({"jsonrpc": "2.0", "id": m["id"], "result": result})
+    seen = os.path.join(sys.argv[1], str(len(answer)))
+    if len(answer) > 50_000 or len(answer) > 40_000 and os.path.exists(seen):
+        print(answer[:1000], end="", flush=True)
+        os._exit(1)
+    open(seen, "w").close()
+    print(answer, flush=True)
+`
+
+// The largest answer that works has a size, even if it does not come when it is tried once more.
+func TestALimitOfRepliesThatFailsOnceHasASize(t *testing.T) {
+	t.Parallel()
+	o := drive.Options{Command: python(t, falteringServer, t.TempDir())}
+	limits, err := begin(t, o).FindLimits(t.Context(), 128<<10, discard)
+	if err != nil {
+		t.Fatal(err)
+	}
+	l := limitOf(limits[len(limits)-1])
+	if l.side != "reply" || !l.flaky || l.bytes < 40_000 || l.bytes > 50_000 {
+		t.Errorf("found %+v", l)
+	}
+}
+
 // losingServer has a non-blocking output, and keeps what a write refuses as far as it fits into a
 // buffer: the first byte too many comes with the next answer, and much more is lost.
 const losingServer = `
