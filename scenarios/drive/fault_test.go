@@ -344,12 +344,12 @@ func takesTooLong(t *testing.T, pause, says string) {
 // A server that fails over small requests, too, has no limit on their size.
 func TestAServerThatFailsAfterManyRequestsFailsOverNoSize(t *testing.T) {
 	t.Parallel()
-	for _, job := range []string{"tired 20", "rests 20"} {
+	for _, job := range []string{"tired 20", "rests 8"} {
 		t.Run(job, func(t *testing.T) {
 			t.Parallel()
 			o := server(job)
 			o.Protocol, o.Budget = "lines", 50*time.Millisecond
-			if job == "rests 20" {
+			if job == "rests 8" {
 				o.Patience = time.Second
 			}
 			d, set := begin(t, o), new(results.Set)
