@@ -2,6 +2,7 @@ package results
 
 import (
 	"encoding/json"
+	"math"
 	"strings"
 	"time"
 )
@@ -64,6 +65,19 @@ func (t Target) LimitOf() string {
 		return "calls of the tool"
 	}
 	return "replies"
+}
+
+// LimitBelow returns the size below which the limit in t is, if the search for it was cut short. It
+// returns 0 if the limit is exact.
+func (t Target) LimitBelow() float64 {
+	e := t.Evidence.Limit
+	switch {
+	case e == nil || !e.CutShort:
+		return 0
+	case e.Call != "": // the size that failed is an argument
+		return math.Inf(1)
+	}
+	return float64(e.FailedAt)
 }
 
 // RepliesStopped reports whether a search found no limit only because a tool made no larger

@@ -87,8 +87,10 @@ func (l *seriesList) find(pkg, name, machine string, m Metric) *Series {
 }
 
 // set makes value the only value of a series.
-func (l *seriesList) set(name string, m Metric, value float64) {
-	l.find("", name, "", m).Values = []float64{value}
+func (l *seriesList) set(name string, m Metric, value float64) *Series {
+	s := l.find("", name, "", m)
+	s.Values = []float64{value}
+	return s
 }
 
 func (l *seriesList) judge(name, verdict string) {
@@ -99,12 +101,10 @@ func (l *seriesList) judge(name, verdict string) {
 
 func (l *seriesList) addTarget(name string, t results.Target) {
 	if t.RequestLimit != nil {
-		l.set(name+"/requests", limitMetric, float64(*t.RequestLimit))
-		l.find("", name+"/requests", "", limitMetric).below = below(t)
+		l.set(name+"/requests", limitMetric, float64(*t.RequestLimit)).below = t.LimitBelow()
 	}
 	if t.ReplyLimit != nil {
-		l.set(name+"/replies", limitMetric, float64(*t.ReplyLimit))
-		l.find("", name+"/replies", "", limitMetric).below = below(t)
+		l.set(name+"/replies", limitMetric, float64(*t.ReplyLimit)).below = t.LimitBelow()
 	}
 	search := t.Evidence.Limit
 	if t.SearchedTo != nil && !t.RepliesStopped() {
@@ -132,19 +132,6 @@ func (l *seriesList) addTarget(name string, t results.Target) {
 		name += fmt.Sprintf("/inflight=%d/rate=%g", load.Inflight, load.Rate)
 	}
 	l.judge(name, t.Verdict)
-}
-
-// below returns the size below which the limit in t is, if the search for it was cut short, and
-// else 0.
-func below(t results.Target) float64 {
-	e := t.Evidence.Limit
-	switch {
-	case e == nil || !e.CutShort:
-		return 0
-	case e.Call != "": // the size that failed is an argument
-		return math.Inf(1)
-	}
-	return float64(e.FailedAt)
 }
 
 // rangeText says between which sizes a limit is.
@@ -185,10 +172,7 @@ func withinReach(old, new Series) (o, n Series, short string) {
 			reach = min(reach, s.Figure.Median-noLimit)
 		}
 	}
-	known := old.Figure.Median
-	if known >= noLimit {
-		known -= noLimit
-	}
+	known, _ := old.limitRange()
 	const envelope = 1.01 // replies of one text differ in what is around it
 	if known > envelope*reach {
 		short = fmt.Sprintf("%s only to %s, not to %s", old.Name, FormatBytes(int64(reach)),

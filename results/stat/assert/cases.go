@@ -267,19 +267,12 @@ func limits(records []results.Target) []Case {
 func limitCase(t results.Target, which string, bytes int64) Case {
 	cell := serverCell(t)
 	cell.Size = 0
-	below := 0.0
-	if e := t.Evidence.Limit; e != nil && e.CutShort {
-		below = math.Inf(1)
-		if e.Call == "" {
-			below = float64(e.FailedAt)
-		}
-	}
 	return Case{
 		Name:   which,
 		Value:  stat.FormatBytes(bytes),
 		cell:   cell,
 		known:  true,
 		number: float64(bytes),
-		below:  below,
+		below:  t.LimitBelow(),
 	}
 }
