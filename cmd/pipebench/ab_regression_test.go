@@ -77,15 +77,19 @@ func TestABFindsAPlantedSlowDown(t *testing.T) {
 	if err := os.Link(slowed, clean); err != nil {
 		t.Fatal(err)
 	}
-	pairs := "8"
+	// On a busy machine eight pairs may be too few for a verdict. A user then runs more of them.
+	pairs := []string{"8", "24", "72"}
 	if *planted < 1 {
-		pairs = "0" // as many as ab runs by itself
+		pairs = []string{"0"} // as many as ab runs by itself
 	}
 	found, longest := 0, time.Duration(0)
 	for range *tries {
 		began := time.Now()
-		if flagged(t, clean, slowed, pairs) {
-			found++
+		for _, n := range pairs {
+			if flagged(t, clean, slowed, n) {
+				found++
+				break
+			}
 		}
 		longest = max(longest, time.Since(began))
 	}
