@@ -189,9 +189,10 @@ func Parse(line []byte) (Message, error) {
 	dec := decoder(line)
 	kind := dec.PeekKind()
 	var found members
+	var twice string
 	var err error
 	if kind == '{' {
-		err = found.read(dec)
+		found, twice, err = readMembers(dec)
 	} else {
 		_, err = dec.ReadValue()
 	}
@@ -210,6 +211,9 @@ func Parse(line []byte) (Message, error) {
 		return Message{}, &FormError{Why: "not an object"}
 	}
 	m, why := found.message()
+	if twice != "" {
+		why = fmt.Sprintf("member %q comes twice", twice)
+	}
 	if why != "" {
 		return Message{}, &FormError{ID: m.ID, Why: why}
 	}
@@ -225,85 +229,65 @@ func decoder(b []byte) *jsontext.Decoder {
 		bytes.NewBuffer(b), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
 }
 
-// members are the members that JSON-RPC defines for a message. A missing member is nil.
-type members struct {
-	version, id, method, params, result, failure jsontext.Value
-	twice                                        string // name of a member that came twice
-}
+// members are the members of a message that JSON-RPC defines, by their names.
+type members map[string]jsontext.Value
 
-// read reads the object that comes next in dec.
-func (found *members) read(dec *jsontext.Decoder) error {
-	_, err := dec.ReadToken() // the brace
-	if err != nil {
-		return err
+// readMembers reads the object that comes next in dec. The second result names a member that came
+// twice, or is "".
+func readMembers(dec *jsontext.Decoder) (found members, twice string, err error) {
+	if _, err := dec.ReadToken(); err != nil { // the brace
+		return nil, "", err
 	}
+	found = members{}
 	for dec.PeekKind() != '}' {
 		token, err := dec.ReadToken()
 		if err != nil {
-			return err
+			return nil, "", err
 		}
 		name := token.String() // the token is valid until the next read
 		value, err := dec.ReadValue()
 		if err != nil {
-			return err
+			return nil, "", err
 		}
-		found.set(name, value)
+		switch name {
+		case "jsonrpc", "id", "method", "params", "result", "error":
+			if found[name] != nil {
+				twice = name
+			}
+			found[name] = value
+		}
 	}
 	_, err = dec.ReadToken()
-	return err
-}
-
-func (found *members) set(name string, value jsontext.Value) {
-	var member *jsontext.Value
-	switch name {
-	case "jsonrpc":
-		member = &found.version
-	case "id":
-		member = &found.id
-	case "method":
-		member = &found.method
-	case "params":
-		member = &found.params
-	case "result":
-		member = &found.result
-	case "error":
-		member = &found.failure
-	default:
-		return
-	}
-	if *member != nil {
-		found.twice = name
-	}
-	*member = value
+	return found, twice, err
 }
 
 // message returns the message. The second result says why the message is wrong, or is "".
-func (found *members) message() (m Message, why string) {
-	m = Message{Params: found.params, Result: found.result, Failure: found.failure}
-	if answerable(found.id.Kind()) {
-		m.ID = ID(found.id)
+func (found members) message() (m Message, why string) {
+	m = Message{Params: found["params"], Result: found["result"], Failure: found["error"]}
+	id := found["id"]
+	method := found["method"]
+	if answerable(id.Kind()) {
+		m.ID = ID(id)
 	}
-	if found.method.Kind() == '"' {
+	if method.Kind() == '"' {
 		// The only possible error says that half a surrogate pair was replaced.
-		text, _ := jsontext.AppendUnquote(nil, found.method)
+		text, _ := jsontext.AppendUnquote(nil, method)
 		m.Method = string(text)
 		m.named = true
 	}
 	answer := m.Result != nil || m.Failure != nil
 	switch {
-	case found.twice != "":
-		why = fmt.Sprintf("member %q comes twice", found.twice)
-	case string(found.version) != `"2.0"`:
+	case string(found["jsonrpc"]) != `"2.0"`:
 		why = `member "jsonrpc" is not "2.0"`
-	case found.method != nil && !m.named:
+	case method != nil && !m.named:
 		why = `member "method" is not a string`
-	case m.named && found.id != nil && m.ID == "":
+	case m.named && id != nil && m.ID == "":
 		why = `member "id" is neither a number nor a string`
 	case !m.named && !answer:
 		why = `neither a method nor a result`
 	case m.named && answer:
 		why = `both a method and a result`
-	case !m.named && found.id == nil:
+	case !m.named && id == nil:
 		why = `a result without an id`
 	}
 	return m, why
