@@ -107,7 +107,9 @@ func experimentOf(need string) string {
 		return checkServer
 	}
 	if kind, step, ok := rules.ParseID(need); ok {
-		return rules.ID(kind, rules.ExperimentOf(step))
+		// A step begins with the name of its experiment; "capacity/fill/4096" is one of "fill".
+		name, _, _ := strings.Cut(strings.TrimPrefix(step, "capacity/"), "/")
+		return rules.ID(kind, name)
 	}
 	if part, ok := strings.CutPrefix(need, results.AreaFailure+"/"); ok {
 		name, _, _ := strings.Cut(part, "/")

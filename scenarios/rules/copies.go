@@ -52,14 +52,14 @@ func findCopyZone(t *trial) {
 	}
 	// Each offset is also the difference of the two addresses, because the bytes in the pipe begin
 	// at a page boundary.
-	z := zoneOf(offsets, best)
+	slow, slowdown := zoneOf(offsets, best)
 	how := fmt.Sprintf("time reads of %d bytes into buffers at %d offsets: the differences "+
 		"(destination - source) mod %d at which a copy takes twice as long or longer",
 		len(sent), len(offsets), copyPage)
-	t.found("copy-zone", z.String(), "", how)
-	if len(z.slow) > 0 {
+	t.found("copy-zone", rangesOf(slow), "", how)
+	if len(slow) > 0 {
 		how = "how many times as long a copy takes there as elsewhere, of reads from a pipe"
-		t.found("copy-zone/slowdown", z.slowdown(), "times", how)
+		t.found("copy-zone/slowdown", slowdown, "times", how)
 	}
 }
 
@@ -80,18 +80,10 @@ func (t *trial) timeRead(w io.Writer, r io.Reader, sent, into []byte) time.Durat
 	return took
 }
 
-// A zone holds the differences of addresses at which copies are slow: destination minus source,
-// modulo copyPage.
-type zone struct {
-	slow    []int         // the differences, ascending
-	inside  time.Duration // median time of a copy in the zone
-	outside time.Duration // median time of the other copies
-}
-
-// zoneOf finds the offsets at which a copy takes at least twice the median time. If copies are slow
-// at more than half of the offsets, it finds none.
-func zoneOf(offsets []int, times []time.Duration) zone {
-	var z zone
+// zoneOf returns the offsets at which a copy takes at least twice the median time, ascending, and
+// how many times as long it takes there as elsewhere. If copies are slow at more than half of the
+// offsets, it finds none.
+func zoneOf(offsets []int, times []time.Duration) (slow []int, slowdown float64) {
 	limit := 2 * median(times)
 	var inside, outside []time.Duration
 	for i, took := range times {
@@ -99,38 +91,30 @@ func zoneOf(offsets []int, times []time.Duration) zone {
 			outside = append(outside, took)
 			continue
 		}
-		z.slow = append(z.slow, offsets[i])
+		slow = append(slow, offsets[i])
 		inside = append(inside, took)
 	}
-	z.inside = median(inside)
-	z.outside = median(outside)
-	return z
-}
-
-// slowdown returns the time of a copy in the zone divided by the time of a copy outside it, or 0 if
-// this is not known.
-func (z zone) slowdown() float64 {
-	if z.outside == 0 {
-		return 0
+	if len(inside) == 0 || len(outside) == 0 { // without outside, the clock is too coarse
+		return nil, 0
 	}
-	tenths := 10 * z.inside / z.outside
-	return float64(tenths) / 10
+	tenths := 10 * median(inside) / median(outside)
+	return slow, float64(tenths) / 10
 }
 
-// String writes the zone as ranges, for example "1..31" or "4, 8..16". An empty zone is "none".
-func (z zone) String() string {
-	if len(z.slow) == 0 {
+// rangesOf writes ascending numbers as ranges, for example "1..31" or "4, 8..16", or "none".
+func rangesOf(numbers []int) string {
+	if len(numbers) == 0 {
 		return "none"
 	}
 	var ranges []string
-	for first := 0; first < len(z.slow); {
+	for first := 0; first < len(numbers); {
 		last := first
-		for last+1 < len(z.slow) && z.slow[last+1] == z.slow[last]+1 {
+		for last+1 < len(numbers) && numbers[last+1] == numbers[last]+1 {
 			last++
 		}
-		text := fmt.Sprint(z.slow[first])
+		text := fmt.Sprint(numbers[first])
 		if last > first {
-			text += fmt.Sprintf("..%d", z.slow[last])
+			text += fmt.Sprintf("..%d", numbers[last])
 		}
 		ranges = append(ranges, text)
 		first = last + 1
@@ -139,9 +123,6 @@ func (z zone) String() string {
 }
 
 func median(d []time.Duration) time.Duration {
-	if len(d) == 0 {
-		return 0
-	}
 	sorted := slices.Sorted(slices.Values(d))
 	return sorted[len(sorted)/2]
 }

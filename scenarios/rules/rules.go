@@ -33,24 +33,20 @@ type inquiry struct {
 	name string
 	how  string // what is done, in one line
 	do   func(*trial)
-	once bool     // make it with one kind of pipe only: its findings hold for every kind
-	also []string // the names of the steps begin with name or with one of these
+	once bool // make it with one kind of pipe only: its findings hold for every kind
 }
 
 func inquiries() []inquiry {
 	return []inquiry{
-		{name: "fill", how: "write without blocking until refused", do: fillPipes,
-			also: []string{"capacity/fill", "short-write", "one-byte-after", "poll/after"}},
+		{name: "fill", how: "write without blocking until refused", do: fillPipes},
 		{name: "capacity", how: "ask the kernel, or fill an empty pipe where it does not say",
 			do: findCapacity},
 		{name: "slot", how: "read a full pipe byte by byte until one more byte fits", do: findSlot},
 		{name: "growth", how: "write to a new pipe and compare", do: findGrowth},
-		{name: "settable", how: "ask for other capacities and read back", do: setCapacities,
-			also: []string{"limit"}},
+		{name: "settable", how: "ask for other capacities and read back", do: setCapacities},
 		{name: "all-or-nothing", how: "write n bytes where n - 1 are free", do: findAllOrNothing},
 		{name: "poll", how: "ask poll(2) while a full pipe is read byte by byte", do: pollFullPipe},
-		{name: "full", how: "write to a full pipe", do: writeToFullPipe,
-			also: []string{"empty"}},
+		{name: "full", how: "write to a full pipe", do: writeToFullPipe},
 		{name: "broken", how: "write, or be writing, when the reader closes", do: breakPipes},
 		{name: "eof", how: "close one of two copies of the writing end, then the other",
 			do: findEOF},
@@ -97,21 +93,6 @@ func (i inquiry) about(kind syspipe.Kind) experiment.Experiment {
 			i.do(&trial{Trial: own, about: kind, kind: anyKind, how: i.how})
 		},
 	}
-}
-
-// ExperimentOf returns the name of the experiment that has a step, such as "capacity/fill/512", or
-// has steps that begin with it, such as "capacity/fill". It returns "" if there is no such
-// experiment.
-func ExperimentOf(step string) string {
-	// The first match counts: "capacity/fill/512" is a step of fill, not of capacity.
-	for _, i := range inquiries() {
-		for _, begins := range append(i.also, i.name) {
-			if step == begins || strings.HasPrefix(step, begins+"/") {
-				return i.name
-			}
-		}
-	}
-	return ""
 }
 
 // Options say which experiments to make. The zero Options make all of them.
@@ -207,20 +188,13 @@ func (o Options) kinds() (supported []syspipe.Kind, lacking []results.Finding) {
 
 // experiments returns the experiments that were asked for, each with these kinds of pipe.
 func (o Options) experiments(kinds []syspipe.Kind) []experiment.Experiment {
-	wanted := slices.DeleteFunc(inquiries(), func(i inquiry) bool {
-		return o.Steps != nil && !slices.Contains(o.Steps, i.name)
-	})
 	var all []experiment.Experiment
-	for _, kind := range kinds {
-		for _, i := range wanted {
-			if !i.once {
+	for _, kind := range slices.Concat(kinds, []syspipe.Kind{"" /* all kinds */}) {
+		for _, i := range inquiries() {
+			isWanted := o.Steps == nil || slices.Contains(o.Steps, i.name)
+			if isWanted && i.once == (kind == "") {
 				all = append(all, i.about(kind))
 			}
-		}
-	}
-	for _, i := range wanted {
-		if i.once {
-			all = append(all, i.about("" /* all kinds */))
 		}
 	}
 	return all

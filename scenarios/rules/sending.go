@@ -16,28 +16,18 @@ const sentMessage = 1_000_000
 
 // A sending is one way to send large messages.
 type sending struct {
-	name     string
-	capacity int // capacity to ask for, in bytes; 0 leaves the pipe's usual capacity
-	write    int // largest number of bytes per write; 0 writes the whole message
+	name, text string
+	capacity   int // capacity to ask for, in bytes; 0 leaves the pipe's usual capacity
+	write      int // largest number of bytes per write; 0 writes the whole message
 }
 
 // The first entry is the usual way of sending. The other ways are compared with it.
 var sendings = []sending{
 	{name: "whole"},
-	{name: "8KiB", write: 8 << 10},
-	{name: "pipe-1MiB", capacity: 1 << 20},
-	{name: "pipe-256KiB-64KiB", capacity: 256 << 10, write: 64 << 10},
-}
-
-func (s sending) String() string {
-	text := "whole messages"
-	if s.write > 0 {
-		text = "writes of " + results.FormatSize(int64(s.write))
-	}
-	if s.capacity > 0 {
-		text += " into a pipe of " + results.FormatSize(int64(s.capacity))
-	}
-	return text
+	{name: "8KiB", text: "writes of 8 KiB", write: 8 << 10},
+	{name: "pipe-1MiB", text: "whole messages into a pipe of 1 MiB", capacity: 1 << 20},
+	{name: "pipe-256KiB-64KiB", text: "writes of 64 KiB into a pipe of 256 KiB",
+		capacity: 256 << 10, write: 64 << 10},
 }
 
 // cell describes a measurement in which raw bytes are sent in this way. The parameter place says on
@@ -105,7 +95,7 @@ func compareWriteSizes(t *trial) {
 			if gain.N == 0 {
 				continue // this system cannot set the capacity that s asks for
 			}
-			how = fmt.Sprintf("goodput of %s over that of whole messages, %s", s, place)
+			how = fmt.Sprintf("goodput of %s over that of whole messages, %s", s.text, place)
 			value, unit := gainOf(gain)
 			t.found("write-size/"+place+"/"+s.name, value, unit, how)
 		}
