@@ -101,15 +101,12 @@ var chunkClaims = []Claim{
 		Says:  "A chunk that is lost is detected",
 		Needs: []string{chunks + "lost", chunks + "lost-open"},
 		Judge: func(e *Evidence) Judgement {
-			switch {
-			case e.finding(chunks+"lost").Class != failures.Refused:
-				return refuted("", "the message was lost without an error")
-			case e.finding(chunks+"lost-open").Class == failures.Refused:
-				return holds("", "the receiver names the chunk that is missing")
-			}
-			return depends("", "only when the stream ends, or after a time without news of the "+
-				"message (a minute here): on an open stream a lost chunk looks like one that is "+
-				"late")
+			return inPart(e.finding(chunks+"lost").Class == failures.Refused,
+				e.finding(chunks+"lost-open").Class == failures.Refused, "",
+				"the receiver names the chunk that is missing",
+				"only when the stream ends, or after a time without news of the message (a "+
+					"minute here): on an open stream a lost chunk looks like one that is late",
+				"the message was lost without an error")
 		},
 	},
 	{
@@ -178,16 +175,13 @@ func judgeMemory(e *Evidence) Judgement {
 func judgeCleared(e *Evidence) Judgement {
 	atOnce := e.finding(memory + "16MiB/at-once")
 	later := e.finding(memory + "16MiB/later")
-	figure := atOnce.Found + ", " + later.Found
-	switch {
-	case atOnce.Class == failures.Sound:
-		return holds(figure, "the receiver let go of the large message's buffer when it had "+
-			"delivered the message")
-	case later.Class == failures.Sound:
-		return depends(figure, "the receiver keeps the buffer of the largest message, and lets "+
-			"go of it when smaller ones have come for a while")
-	}
-	return refuted(figure, "the receiver keeps the buffer of the largest message it has seen")
+	isFreed := atOnce.Class == failures.Sound
+	return inPart(isFreed || later.Class == failures.Sound, isFreed,
+		atOnce.Found+", "+later.Found,
+		"the receiver let go of the large message's buffer when it had delivered the message",
+		"the receiver keeps the buffer of the largest message, and lets go of it when smaller "+
+			"ones have come for a while",
+		"the receiver keeps the buffer of the largest message it has seen")
 }
 
 func judgePeers(e *Evidence) Judgement {
@@ -210,13 +204,9 @@ func judgePeers(e *Evidence) Judgement {
 func judgeText(e *Evidence) Judgement {
 	figure := fmt.Sprintf("joined as bytes: %s; decoded frame by frame: %s",
 		e.finding(joinedText).Found, e.finding(decodedText).Found)
-	switch {
-	case !e.isSound(joinedText):
-		return refuted(figure, "messages were lost although their bytes were joined before they "+
-			"were decoded")
-	case !e.isSound(decodedText):
-		return depends(figure, "a chunk may end inside a character: a receiver that takes each "+
-			"frame for text, as the document's data type suggests, loses the message")
-	}
-	return holds(figure, "no message was lost")
+	return inPart(e.isSound(joinedText), e.isSound(decodedText), figure,
+		"no message was lost",
+		"a chunk may end inside a character: a receiver that takes each frame for text, as the "+
+			"document's data type suggests, loses the message",
+		"messages were lost although their bytes were joined before they were decoded")
 }

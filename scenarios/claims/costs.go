@@ -1,6 +1,7 @@
 package claims
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -107,21 +108,17 @@ func rangeOf(all []ratio) string {
 	if len(all) == 0 {
 		return "no figure"
 	}
-	lo := all[0]
-	hi := all[0]
+	lo := slices.MinFunc(all, byMedian)
+	hi := slices.MaxFunc(all, byMedian)
 	n := all[0].N
 	for _, r := range all {
-		if r.Median < lo.Median {
-			lo = r
-		}
-		if r.Median > hi.Median {
-			hi = r
-		}
 		n = min(n, r.N)
 	}
 	return fmt.Sprintf("%s at %s to %s at %s, n = %d",
 		estimateText(lo.Estimate), lo.at(), estimateText(hi.Estimate), hi.at(), n)
 }
+
+func byMedian(a, b ratio) int { return cmp.Compare(a.Median, b.Median) }
 
 func estimateText(e stat.Estimate) string {
 	median := "×" + results.FormatNumber(e.Median, 3)
@@ -180,20 +177,18 @@ func judgeSmall(e *Evidence) Judgement {
 	framed, _ := within(framedRatios, 1+noticeable)
 	bare, _ := within(bareRatios, 1+noticeable)
 	figure := fmt.Sprintf("framed: %s; bare: %s", rangeOf(framedRatios), rangeOf(bareRatios))
-	isOpen := framed == results.Depends || bare == results.Depends
-	isAbsurd := framed == results.Holds && bare == results.Refuted // a bare line is cheaper to make
 	switch {
-	case isOpen || isAbsurd:
-		return Judgement{Verdict: results.Depends, Figure: figure, Unsure: true,
-			Why: "the intervals leave open whether small messages take more than 5 % longer, " +
-				"framed or bare"}
-	case framed != bare:
+	case framed == results.Holds && bare == results.Holds:
+		return holds(figure, "round trips take as long as those of lines, within 5 %")
+	case framed == results.Refuted && bare == results.Refuted:
+		return refuted(figure, "round trips take more than 5 % longer than those of lines")
+	case framed == results.Refuted && bare == results.Holds:
 		return depends(figure,
 			"small messages that go as bare lines take no longer, framed ones do")
-	case bare == results.Holds:
-		return holds(figure, "round trips take as long as those of lines, within 5 %")
 	}
-	return refuted(figure, "round trips take more than 5 % longer than those of lines")
+	return Judgement{Verdict: results.Depends, Figure: figure, Unsure: true,
+		Why: "the intervals leave open whether small messages take more than 5 % longer, " +
+			"framed or bare"}
 }
 
 // judgeWire judges the overhead at each message size. The overhead is the bytes that are sent

@@ -168,6 +168,18 @@ func (e *Evidence) ifSound(id, holding, refuting string) Judgement {
 	return refuted(f.Found, refuting)
 }
 
+// inPart judges a claim of which a part may be true: it holds if all is true, and depends if only
+// that part is. The last three parameters are the reasons for the three verdicts.
+func inPart(part, all bool, figure, holding, depending, refuting string) Judgement {
+	switch {
+	case part && all:
+		return holds(figure, holding)
+	case part:
+		return depends(figure, depending)
+	}
+	return refuted(figure, refuting)
+}
+
 // hasValue reports whether the finding with that ID has that value.
 func (e *Evidence) hasValue(id string, value any) bool { return e.finding(id).Value == value }
 

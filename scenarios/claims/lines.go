@@ -2,6 +2,7 @@ package claims
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/pipebench/pipebench/results"
@@ -41,15 +42,12 @@ var serverClaims = []Claim{
 		Says:  "A server that crashes does not affect its client",
 		Needs: []string{pipe("eof/last-writer"), pipe("broken/no-reader/sigpipe")},
 		Judge: func(e *Evidence) Judgement {
-			switch {
-			case !e.hasValue(pipe("eof/last-writer"), "EOF"):
-				return refuted("", "the client was not told that its server had died")
-			case e.hasValue(pipe("broken/no-reader/sigpipe"), true):
-				return depends("", "the client sees the end of the output and lives; but a "+
-					"program that writes to the dead pipe and does not handle SIGPIPE is killed "+
-					"by it")
-			}
-			return holds("", "the client sees the end of the output and lives")
+			return inPart(e.hasValue(pipe("eof/last-writer"), "EOF"),
+				!e.hasValue(pipe("broken/no-reader/sigpipe"), true), "",
+				"the client sees the end of the output and lives",
+				"the client sees the end of the output and lives; but a program that writes to "+
+					"the dead pipe and does not handle SIGPIPE is killed by it",
+				"the client was not told that its server had died")
 		},
 	},
 	{
@@ -213,12 +211,7 @@ func judgeEndInFlight(e *Evidence) Judgement {
 // that have come.
 func judgeBytewise(e *Evidence) Judgement {
 	ratios := e.ratios("time", "stream", "ndjson-bytewise", "ndjson", anySize)
-	worst := ratios[0]
-	for _, r := range ratios {
-		if r.Median > worst.Median {
-			worst = r
-		}
-	}
+	worst := slices.MaxFunc(ratios, byMedian)
 	figure := fmt.Sprintf("%s at %s, n = %d",
 		estimateText(worst.Estimate), results.FormatSize(int64(worst.size)), worst.N)
 	const dear = 3 // times as long as the other reader
@@ -233,15 +226,11 @@ func judgeBytewise(e *Evidence) Judgement {
 
 // judgePieces judges whether lines that are read in pieces arrive as they were sent.
 func judgePieces(e *Evidence) Judgement {
-	figure := e.finding(inPieces).Found
 	const right = "however the bytes came, the lines were right"
-	switch {
-	case !e.isSound(inPieces) || !e.isSound(printed):
-		return refuted(figure, "lines were altered")
-	case e.isSound(printedLast):
-		return holds(figure, right)
-	}
-	return depends(figure, right+"; but as printed a last line without its newline is dropped")
+	return inPart(e.isSound(inPieces) && e.isSound(printed), e.isSound(printedLast),
+		e.finding(inPieces).Found, right,
+		right+"; but as printed a last line without its newline is dropped",
+		"lines were altered")
 }
 
 // judgeRescan judges how the time grows with the message size if the reader searches its whole
