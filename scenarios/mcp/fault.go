@@ -81,18 +81,18 @@ func (f *faultInjector) reader(opts ...framers.Option) framers.Reader {
 	return f.s.opts.Framing.NewReader(in, append(opts, framers.WithMaxMessage(limit))...)
 }
 
-// output returns the stream that the server writes to. The stream passes the bytes on to w, as the
-// fault demands.
-func (f *faultInjector) output(w io.Writer) io.Writer {
+// mux returns what sends the server's messages to w, as the fault demands.
+func (f *faultInjector) mux(w io.Writer) *framers.Mux {
+	opts := []framers.Option{framers.WithWait(f.s.opts.Wait)}
 	switch f.Kind {
 	case "dirty":
-		return dirty(w)
+		w = dirty(w)
 	case "trickle":
-		return trickle(w, int(f.Bytes))
+		opts = append(opts, framers.WithWriteSize(int(f.Bytes)))
 	case "truncate-at-exit":
-		return f.truncate(w)
+		w = f.truncate(w)
 	}
-	return w
+	return framers.NewMux(w, f.s.opts.Framing, opts...)
 }
 
 // truncate returns a stream to w that cuts short the first frame larger than f.Bytes, and then ends
@@ -291,18 +291,6 @@ func dirty(w io.Writer) io.Writer {
 		}
 		count++
 		return w.Write(p)
-	})
-}
-
-// trickle returns a stream that passes each frame on to w in pieces of at most this many bytes.
-func trickle(w io.Writer, piece int) io.Writer {
-	return writerFunc(func(p []byte) (n int, err error) {
-		for n < len(p) && err == nil {
-			var k int
-			k, err = w.Write(p[n:min(n+piece, len(p))])
-			n += k
-		}
-		return n, err
 	})
 }
 

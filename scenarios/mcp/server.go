@@ -107,7 +107,7 @@ func Start(ctx context.Context, in io.Reader, out io.Writer, opts Options) (*Ser
 			return nil, fmt.Errorf("start server: %w", err)
 		}
 	}
-	s.mux = framers.NewMux(s.fault.output(out), opts.Framing, framers.WithWait(opts.Wait))
+	s.mux = s.fault.mux(out)
 	s.workers.Go(s.serveQueue)
 	go s.supervise(ctx)
 	return s, nil
@@ -148,40 +148,45 @@ func (s *Server) supervise(ctx context.Context) {
 	}
 	flushed, dropped := s.pending.close()
 	failure := context.Cause(s.failed)
-	why := s.whyOver(reading, failure)
-	_, aborted := errors.AsType[*abortError](failure)
-	s.err = s.ending(failure, dropped)
-	if !aborted {
-		level := slog.LevelInfo
-		if dropped > 0 {
-			level = slog.LevelWarn
-		}
-		s.log.Log(ctx, level, fmt.Sprintf("%s, flushed %d responses, dropped %d responses",
-			why, flushed, dropped))
-		s.recordEnd(!reading && s.err == nil)
+	if abort, aborted := errors.AsType[*abortError](failure); aborted {
+		s.err = abort.err
+	} else {
+		s.conclude(reading, failure, flushed, dropped)
 	}
 	boundRead(s.in, time.Time{}) // the streams are given back without deadlines
 	boundWrite(s.out, time.Time{})
 	close(s.over)
 }
 
-// ending returns what Wait returns. failure is the error of the output, or nil.
-func (s *Server) ending(failure error, dropped int) error {
-	abort, aborted := errors.AsType[*abortError](failure)
+// conclude logs and records how the session ended, and sets what Wait returns. failure is the error
+// of the output, or nil.
+func (s *Server) conclude(stillReading bool, failure error, flushed, dropped int) {
+	why := "Stopped"
 	switch {
-	case aborted:
-		return abort.err
-	case failure != nil && closedByPeer(failure): // the client has left
-		return s.err
+	case !stillReading && s.err == nil:
+		why = "Client disconnected (EOF)"
+	case !stillReading:
+		why = "Input failed"
+	case failure != nil:
+		why = "Output failed"
+	}
+	level := slog.LevelInfo
+	if dropped > 0 {
+		level = slog.LevelWarn
+	}
+	s.log.Log(context.Background(), level, fmt.Sprintf(
+		"%s, flushed %d responses, dropped %d responses", why, flushed, dropped))
+	switch {
+	case closedByPeer(failure): // the client has left
 	// An answer that is cut off because the time to write is up is no failure here. It counts as
 	// dropped.
 	case failure != nil && !errors.Is(failure, os.ErrDeadlineExceeded):
-		return cmp.Or(s.err, fmt.Errorf("write answer: %w", failure))
+		s.err = cmp.Or(s.err, fmt.Errorf("write answer: %w", failure))
 	case dropped > 0:
 		lost := fmt.Errorf("%d %w: not taken in time after the end of the input", dropped, ErrLost)
-		return cmp.Or(s.err, lost)
+		s.err = cmp.Or(s.err, lost)
 	}
-	return s.err
+	s.recordEnd(!stillReading && s.err == nil)
 }
 
 // EndOfInput is the verdict in the last record of a session whose client closed the input. The
@@ -204,19 +209,6 @@ func (s *Server) recordEnd(endOfInput bool) {
 	if err != nil {
 		s.log.Error("Record failed", "error", err)
 	}
-}
-
-// whyOver says why the server ends, for the log. failure is the error of the output, or nil.
-func (s *Server) whyOver(stillReading bool, failure error) string {
-	switch {
-	case !stillReading && s.err == nil:
-		return "Client disconnected (EOF)"
-	case !stillReading:
-		return "Input failed"
-	case failure != nil:
-		return "Output failed"
-	}
-	return "Stopped"
 }
 
 // drain answers what was read, in a bounded time, and ends early when nothing is left to answer:

@@ -53,8 +53,14 @@ func (s *Server) offer(t Tool) error {
 	if t.Schema == nil {
 		t.Schema = json.RawMessage(`{"properties":{},"type":"object"}`)
 	}
-	var err error
-	t.resolved, err = resolveSchema(t.Schema)
+	var schema jsonschema.Schema
+	err := json.Unmarshal(t.Schema, &schema)
+	if err == nil && schema.Type != "object" {
+		err = fmt.Errorf("its schema is of type %q, not object", schema.Type)
+	}
+	if err == nil {
+		t.resolved, err = schema.Resolve(nil)
+	}
 	if err != nil {
 		return fmt.Errorf("tool %q: %w", t.Name, err)
 	}
@@ -64,18 +70,6 @@ func (s *Server) offer(t Tool) error {
 	})
 	slices.SortFunc(s.offers, func(a, b ToolInfo) int { return strings.Compare(a.Name, b.Name) })
 	return nil
-}
-
-func resolveSchema(text json.RawMessage) (*jsonschema.Resolved, error) {
-	var schema jsonschema.Schema
-	err := json.Unmarshal(text, &schema)
-	if err != nil {
-		return nil, err
-	}
-	if schema.Type != "object" {
-		return nil, fmt.Errorf("its schema is of type %q, not object", schema.Type)
-	}
-	return schema.Resolve(nil)
 }
 
 func (s *Server) callTool(r *request) (any, *jsonrpc.Error) {
