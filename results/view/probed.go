@@ -60,10 +60,9 @@ func probedLines(machines []probedMachine) []string {
 // kind of pipe.
 func machineColumns(machines []probedMachine, kind string, questions []question) []column {
 	var columns []column
-	without, _ := withoutKind(machines, kind)
 	for _, m := range machines {
 		about := aboutKind(m.found, kind)
-		if slices.Contains(without, m.name) {
+		if lacksKind(m.found, kind) {
 			about = nil
 		}
 		columns = append(columns, answersOf(m.name, about, questions))

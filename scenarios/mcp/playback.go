@@ -42,24 +42,21 @@ func NewPlayback(messages []payload.Message) (*Playback, error) {
 	requests := map[jsonrpc.ID]jsonrpc.Message{} // the latest request with each id
 	for _, recorded := range messages {
 		m, _ := jsonrpc.Parse(recorded.Body) // on an error, m is no request and no answer
-		isRequest := m.Kind() == jsonrpc.Request
-		isAnswer := m.Kind().Answers()
+		kind := m.Kind()
 		if recorded.Body == nil && len(recorded.ID) > 0 { // the body was not recorded
 			m = jsonrpc.Message{ID: jsonrpc.ID(recorded.ID), Method: recorded.Method}
-			isRequest = m.Method != ""
-			isAnswer = !isRequest
+			kind = jsonrpc.Result
+			if m.Method != "" {
+				kind = jsonrpc.Request
+			}
 		}
-		// If Dir is empty, fromClient and fromServer are false: either side may have sent the
-		// message.
-		fromClient := recorded.Dir == "request"
-		fromServer := recorded.Dir == "reply"
 		request, known := requests[m.ID]
 		// Requests from the server, and the answers to them, are left out. Their ids are
-		// independent of ours.
+		// independent of ours. If Dir is empty, either side may have sent the message.
 		switch {
-		case isRequest && !fromServer:
+		case kind == jsonrpc.Request && recorded.Dir != "reply":
 			requests[m.ID] = m
-		case isAnswer && !fromClient && known:
+		case kind.Answers() && recorded.Dir != "request" && known:
 			delete(requests, m.ID)
 			answer := recordedAnswer{result: m.Result, failure: m.Failure, size: recorded.Size}
 			p.add(request, answer)

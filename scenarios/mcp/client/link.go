@@ -91,10 +91,8 @@ const (
 // of the process may hold the pipe open.
 func awaitEnd(over <-chan struct{}, unread func() (n int, known bool)) bool {
 	for range maxDrainChecks {
-		select {
-		case <-over:
+		if child.Within(over, drainInterval) {
 			return true
-		case <-time.After(drainInterval):
 		}
 		n, known := unread()
 		if !known || n == 0 {
