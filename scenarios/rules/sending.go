@@ -71,16 +71,13 @@ func (t *trial) places() []string {
 // compareWriteSizes sends large messages in each of several ways, with the two processes on one CPU
 // and on two.
 func compareWriteSizes(t *trial) {
-	places := t.places()
-	var cells []results.Cell
-	for _, place := range places {
+	goodput := stat.MustMetric("goodput")
+	for _, place := range t.places() {
+		var cells []results.Cell
 		for _, s := range sendings {
 			cells = append(cells, s.cell(place))
 		}
-	}
-	records := t.measure(cells)
-	goodput := stat.MustMetric("goodput")
-	for _, place := range places {
+		records := t.measure(cells)
 		whole := records[sendings[0].cell(place)]
 		rate := goodput.Estimate(whole).Median
 		if rate == 0 {
@@ -119,19 +116,14 @@ func gainOf(gain stat.Estimate) (value any, unit string) {
 // timeWakeUps measures round trips of one byte between two processes. Such a round trip takes two
 // wake-ups, and hardly anything else.
 func timeWakeUps(t *trial) {
-	var cells []results.Cell
 	for _, place := range t.places() {
-		trip := results.UsualCell(results.FramingRaw, results.PatternRoundtrip, place, 1)
-		cells = append(cells, trip)
-	}
-	records := t.measure(cells)
-	for _, c := range cells {
+		c := results.UsualCell(results.FramingRaw, results.PatternRoundtrip, place, 1)
+		records := t.measure([]results.Cell{c})
 		trip := stat.MustMetric("time").Estimate(records[c]).Median
 		if trip == 0 {
 			continue
 		}
-		how := "half of the time in which a byte goes to another process and comes back, " +
-			c.Placement
-		t.found("wake-up/"+c.Placement, int64(trip/2), "ns", how)
+		how := "half of the time in which a byte goes to another process and comes back, " + place
+		t.found("wake-up/"+place, int64(trip/2), "ns", how)
 	}
 }
