@@ -33,7 +33,11 @@ func findingSummary(all []results.Finding) string {
 		// what may be wrong was seen, or the check was interrupted
 		told := selected(undecided, func(f results.Finding) bool { return f.Class != "" })
 		for _, alike := range grouped(told, func(f results.Finding) string { return f.Found }) {
-			text += "; " + namesOf(alike) + ": " + alike[0].Found
+			names := namesOf(alike)
+			if len(alike) > fewNames { // the table has their names
+				names = fmt.Sprintf("%d not judged", len(alike))
+			}
+			text += "; " + names + ": " + alike[0].Found
 		}
 		return text
 	case len(failed) == 0:
@@ -42,8 +46,8 @@ func findingSummary(all []results.Finding) string {
 	causes := grouped(failed, func(f results.Finding) string { return f.Found })
 	var texts []string
 	for i, alike := range causes {
-		if i == mostCauses {
-			texts = append(texts, fmt.Sprintf("and %d more", len(causes)-mostCauses))
+		if i == fewNames {
+			texts = append(texts, fmt.Sprintf("and %d more", len(causes)-fewNames))
 			break
 		}
 		texts = append(texts, namesOf(alike)+": "+alike[0].Found)
@@ -55,8 +59,8 @@ func findingSummary(all []results.Finding) string {
 	return text + ": " + strings.Join(texts, "; ")
 }
 
-// mostCauses is the largest number of causes that findingSummary names.
-const mostCauses = 3
+// fewNames is how many causes, or situations with one cause, a sentence names at most.
+const fewNames = 3
 
 func namesOf(all []results.Finding) string {
 	var names []string
@@ -153,15 +157,8 @@ func findingSentences(s *results.Set) []string {
 			claims = []string{withPeriod(findingSummary(own))}
 		case a.area == results.AreaCheck:
 			for _, checks := range grouped(own, runAndCommand) {
-				command := strings.Join(checks[0].About, " ")
-				isSame := func(f results.Finding) bool {
-					return slices.Equal(f.About, checks[0].About)
-				}
-				e, ok := s.Environment(checks[0].Run)
-				if ok && len(selected(own, isSame)) > len(checks) { // another run checked it, too
-					command += " of " + e.Time.UTC().Format("2006-01-02 15:04:05 UTC")
-				}
-				others = append(others, command+": "+withPeriod(findingSummary(checks)))
+				name := checkName(s, checks, own)
+				others = append(others, name+": "+withPeriod(findingSummary(checks)))
 			}
 		case a.area == results.AreaRule:
 			others = append(others, ruleSummary(latestRules(s), nil))
@@ -171,6 +168,25 @@ func findingSentences(s *results.Set) []string {
 		}
 	}
 	return append(claims, others...)
+}
+
+// checkName names a check by its command. If other runs among all checked the same command, it adds
+// the time and, if these runs had other situations, a few situations.
+func checkName(s *results.Set, checks, all []results.Finding) string {
+	name := strings.Join(checks[0].About, " ")
+	same := selected(all, func(f results.Finding) bool {
+		return slices.Equal(f.About, checks[0].About)
+	})
+	e, ok := s.Environment(checks[0].Run)
+	if !ok || len(same) == len(checks) {
+		return name
+	}
+	name += " of " + e.Time.UTC().Format("2006-01-02 15:04:05 UTC")
+	situations := grouped(same, func(f results.Finding) string { return f.ID })
+	if len(situations) > len(checks) && len(checks) <= fewNames {
+		name += " (" + namesOf(checks) + ")"
+	}
+	return name
 }
 
 func withPeriod(text string) string { return strings.TrimSuffix(text, ".") + "." }

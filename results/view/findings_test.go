@@ -118,19 +118,24 @@ func TestUndecidedFindingsAreNoSuccess(t *testing.T) {
 	}
 }
 
-// The answer of an interrupted check says so once, for all that was not judged.
+// The answer of an interrupted check says so once. It names what was not judged if that is not
+// much, and otherwise leaves the names to the table.
 func TestAnInterruptedCheckSaysSo(t *testing.T) {
 	all := []results.Finding{{ID: "check/server/ids", Verdict: results.OK}}
-	for _, name := range []string{"batch", "cancel"} {
+	for _, row := range []struct{ name, want string }{
+		{"batch", "1 of 2, cannot tell 1; batch: interrupted before this was judged"},
+		{"cancel", "1 of 3, cannot tell 2; batch, cancel: interrupted before this was judged"},
+		{"sigint", "1 of 4, cannot tell 3; batch, cancel, sigint: interrupted before this was " +
+			"judged"},
+		{"sigterm", "1 of 5, cannot tell 4; 4 not judged: interrupted before this was judged"},
+	} {
 		all = append(all, results.Finding{
-			ID: "check/server/" + name, Verdict: results.CannotTell, Class: "interrupted",
+			ID: "check/server/" + row.name, Verdict: results.CannotTell, Class: "interrupted",
 			Found: "interrupted before this was judged",
 		})
-	}
-	const want = "INCOMPLETE: ok 1 of 3, cannot tell 2; batch, cancel: interrupted before this " +
-		"was judged"
-	if got := findingSummary(all); got != want {
-		t.Errorf("summary %q, want %q", got, want)
+		if got := findingSummary(all); got != "INCOMPLETE: ok "+row.want {
+			t.Errorf("summary %q, want %q", got, row.want)
+		}
 	}
 }
 
@@ -200,6 +205,29 @@ func TestTwoChecksOfOneCommandAreToldApart(t *testing.T) {
 		"server of 2026-01-02 03:04:00 UTC: PASS: ok 1 of 1.",
 		"server of 2026-01-02 03:04:01 UTC: PASS: ok 1 of 1.",
 		"other: PASS: ok 1 of 1.",
+	}
+	if got := findingSentences(s); !slices.Equal(got, want) {
+		t.Errorf("got %q", got)
+	}
+}
+
+// Two checks of one command in different situations are told apart by these, if they are few.
+func TestChecksInOtherSituationsAreToldApart(t *testing.T) {
+	s := &results.Set{}
+	for i, names := range [][]string{{"ids", "batch"}, {"cancel"}, {"a", "b", "c", "d"}} {
+		e := resultstest.Environment()
+		e.Run = fmt.Sprint("run ", i)
+		e.Time = time.Date(2026, 1, 2, 3, 4, i, 0, time.UTC)
+		s.Add(e)
+		for _, name := range names {
+			s.Add(results.Finding{Kind: results.KindFinding, Run: e.Run,
+				ID: "check/server/" + name, About: []string{"server"}, Verdict: results.OK})
+		}
+	}
+	want := []string{
+		"server of 2026-01-02 03:04:00 UTC (ids, batch): PASS: ok 2 of 2.",
+		"server of 2026-01-02 03:04:01 UTC (cancel): PASS: ok 1 of 1.",
+		"server of 2026-01-02 03:04:02 UTC: PASS: ok 4 of 4.",
 	}
 	if got := findingSentences(s); !slices.Equal(got, want) {
 		t.Errorf("got %q", got)
