@@ -125,6 +125,15 @@ func (o Options) HidesFlush() bool {
 	return isSet && !slices.Contains(o.Command, "-u") && runtimeOf(o.Command) == "Python"
 }
 
+// about returns what a finding is about: the command, after the variable that hides a missing flush
+// if that is set.
+func (o Options) about() []string {
+	if o.HidesFlush() {
+		return append([]string{"PYTHONUNBUFFERED=1"}, o.Command...)
+	}
+	return o.Command
+}
+
 // runtimes lists programs that are a language runtime or start one, each with the runtime's name.
 var runtimes = []struct{ program, name string }{
 	{"node", "Node"},

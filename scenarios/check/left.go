@@ -34,7 +34,7 @@ func EndAdopted(o Options, side catalogue.Side) (results.Finding, bool) {
 		Kind: results.KindFinding, Run: o.Run, Time: time.Now().UTC(),
 		ID:    results.AreaCheck + "/" + string(side) + "/left-behind",
 		Title: "processes in a session and an environment of their own, when all was over",
-		About: o.Command, Verdict: results.OK,
+		About: o.about(), Verdict: results.OK,
 		Found: fmt.Sprintf("leaves %s behind: %s", results.FormatCount(len(left), "process"),
 			strings.Join(left[:min(len(left), mostNamed)], ", ")),
 	}

@@ -119,6 +119,10 @@ func TestAnUnbufferedScriptIsToldToBlock(t *testing.T) {
 		if c.Verdict != results.Fails || !strings.HasPrefix(c.Advice, want) {
 			t.Errorf("%v: %+v", o.Command, c)
 		}
+		isNamed := c.About[0] == "PYTHONUNBUFFERED=1" // as in a line for a shell
+		if isNamed != (o.Env != nil) {
+			t.Errorf("%v: about %q", o.Command, c.About)
+		}
 	}
 }
 

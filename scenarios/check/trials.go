@@ -128,7 +128,7 @@ func (o Options) tryOne(
 	f.Run = o.Run
 	f.ID = results.AreaCheck + "/" + string(side) + "/" + about.Name
 	f.Title = about.Title
-	f.About = o.Command
+	f.About = o.about()
 	f.Verdict = results.OK
 	err := f.run(ctx, do)
 	if ctx.Err() != nil {
