@@ -23,6 +23,7 @@ type checkFlags struct {
 	stdin          string
 	expectExit     int
 	expected       expectedFailures
+	reasons        map[string]string // why nothing could be judged, with the first situation of each
 	assertFlags
 	sharedFlags
 }
@@ -89,6 +90,7 @@ func situations(side catalogue.Side) []string {
 }
 
 func (f *checkFlags) run(cmd *cobra.Command, command []string) error {
+	f.reasons = map[string]string{}
 	o := &f.options
 	o.Command = command
 	if cmd.Flags().Changed("expect-exit") {
@@ -170,10 +172,23 @@ func (f *checkFlags) keep(s *session, line results.Line) error {
 		return s.Write(line)
 	}
 	found = f.expected.judge(found)
-	_, name, _ := strings.Cut(found.Name(), "/")
-	text := fmt.Sprintf("%s: %s, %s", name, view.VerdictText(string(found.Verdict)), found.Found)
-	s.progress.note(view.Escape(text))
+	s.progress.note(view.Escape(f.noteOf(found)))
 	return s.Write(found)
+}
+
+// noteOf returns the line that is shown when a check has come to a finding. It gives a reason for
+// which several situations could not be judged once.
+func (f *checkFlags) noteOf(found results.Finding) string {
+	_, name, _ := strings.Cut(found.Name(), "/")
+	text := fmt.Sprintf("%s: %s, ", name, view.VerdictText(string(found.Verdict)))
+	first, known := f.reasons[found.Found]
+	if known {
+		return text + "as " + first
+	}
+	if found.Verdict == results.CannotTell {
+		f.reasons[found.Found] = name
+	}
+	return text + found.Found
 }
 
 // checkGate returns an error if the program failed, if nothing could be judged, or if --max-time

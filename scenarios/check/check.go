@@ -33,7 +33,8 @@ type Options struct {
 	Env     []string // environment of the command; nil is that of this process
 	Only    []string // names of the situations to try; empty is all
 	// Timeout limits one run of a program or a client; 0 stands for 5 s. For a server, Timeout
-	// limits one answer in the handshake, 10 s at least, and the search for a limit, 20 s at least.
+	// limits the time without any work on an answer, 10 s at least, and the search for a limit,
+	// 20 s at least.
 	Timeout time.Duration
 
 	// For a program:

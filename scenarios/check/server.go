@@ -25,12 +25,7 @@ func Server(ctx context.Context, o Options, sink Sink) error {
 		return err
 	}
 	began := time.Now()
-	patience := max(o.Timeout, cmp.Or(o.handshake, leastStart))
-	usual := target.Options{
-		Command: o.Command, Env: o.Env, Framing: o.Framing,
-		Tool:  target.ToolCall{Name: o.Tool, Arg: o.Arg},
-		Start: patience, Patience: cmp.Or(o.patience, time.Second), Longest: o.longest,
-	}
+	usual := o.target()
 	s, err := target.Open(ctx, usual)
 	if err != nil {
 		return err
@@ -38,7 +33,7 @@ func Server(ctx context.Context, o Options, sink Sink) error {
 	s.Shutdown() // s was only needed to find out the protocol: each test starts a new server
 	defer s.Protocol().Close()
 	beside := parallel * time.Since(began) // servers that start together slow each other down
-	usual.Start = max(patience, beside)
+	usual.Start = max(usual.Start, beside)
 	tries := map[string]situation{}
 	if s.Protocol().Speaks() == "mcp" {
 		watch, err := newSchemaWatch(s.Protocol().Name)
@@ -59,6 +54,18 @@ func Server(ctx context.Context, o Options, sink Sink) error {
 		failInFrames(tries, s.Protocol().Framing.String())
 	}
 	return o.try(ctx, catalogue.Server, tries, sink)
+}
+
+// target returns how the server is started and how long it may do nothing. A server that is still
+// at work gets more time.
+func (o Options) target() target.Options {
+	return target.Options{
+		Command: o.Command, Env: o.Env, Framing: o.Framing,
+		Tool:     target.ToolCall{Name: o.Tool, Arg: o.Arg},
+		Start:    max(o.Timeout, cmp.Or(o.handshake, leastStart)),
+		Patience: cmp.Or(o.patience, time.Second),
+		Longest:  cmp.Or(o.longest, max(o.Timeout, leastStart)),
+	}
 }
 
 // failInFrames makes the test "mcp-schema" fail and all others end with "cannot-tell": the MCP

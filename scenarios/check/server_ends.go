@@ -157,7 +157,8 @@ func endsInFlight(ctx context.Context, c *serverCase) error {
 	cut := c.server.Strays.HalfLine()
 	switch {
 	case notLarge != nil && fine:
-		c.cannotTell("%s; large answers were not tried: %v", found, notLarge)
+		reason, _, _ := strings.Cut(notLarge.Error(), ": ") // without what to do about it
+		c.cannotTell("%s; large answers were not tried: %s", found, reason)
 		return nil
 	case notLarge != nil: // it fails anyway
 	case answered < InFlight && cut > 0 && c.server.Left(0):

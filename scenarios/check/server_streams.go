@@ -38,9 +38,8 @@ func (c *serverCase) echo(size int) (*target.Request, error) {
 		return nil, errors.New("no tool echo, so answers could not be compared: name a tool " +
 			"that returns the text that it is given (--tool, --arg)")
 	}
-	return nil, errors.New("its answers do not hold what was sent, so this is not tried: record " +
-		"a session with tap --bodies and replay it with drive --messages; if the server hangs " +
-		"with its client, look at both with inspect")
+	return nil, errors.New("its answers do not hold what was sent: record a session " +
+		"(tap --bodies) and replay it (drive --messages)")
 }
 
 // splitsCharacters sends characters of several bytes, in pieces that end in the middle of
@@ -154,7 +153,8 @@ func readsNoStderr(ctx context.Context, c *serverCase) error {
 		if i > 0 && i%fewRequests == 0 {
 			unread, _ := c.server.StderrUnread()
 			if unread == 0 && !c.protocol.HasTools() { // its requests are refused
-				return errors.New("it wrote nothing to standard error: a client may make it write")
+				return fmt.Errorf("it wrote nothing to standard error in %d requests: "+
+					"what it does when its log is not read was not seen", fewRequests)
 			}
 			if unread <= said {
 				return nil
@@ -378,11 +378,7 @@ func (c *serverCase) requestForReply(size int) (*target.Request, error) {
 	if c.protocol.Demand != nil {
 		return c.protocol.Demand(size), nil
 	}
-	r, err := c.echo(size)
-	if err != nil && c.protocol.HasTools() {
-		err = fmt.Errorf("%w, or one that makes as much as a number says", err)
-	}
-	return r, err
+	return c.echo(size)
 }
 
 // judgeReply judges an answer that should have this size. The parameter earlier names the largest

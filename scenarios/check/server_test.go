@@ -228,8 +228,42 @@ func TestAServerWithoutToolsThatLogsNothingIsNotJudged(t *testing.T) {
 	o := serverOptions(t, "reserve")
 	o.Only = []string{"unread-stderr"}
 	c := serverChecks(t, o)["unread-stderr"]
-	if c.Verdict != results.CannotTell || !strings.Contains(c.Found, "wrote nothing") {
+	const found = "it wrote nothing to standard error in 200 requests: what it does when its log " +
+		"is not read was not seen"
+	if c.Verdict != results.CannotTell || c.Found != found {
 		t.Errorf("%s: %s", c.Verdict, c.Found)
+	}
+}
+
+// A server that does nothing at all is waited for as long whatever the size of the request.
+func TestAHangIsNotWaitedForLongerBecauseARequestIsLarge(t *testing.T) {
+	for _, row := range []struct{ timeout, want time.Duration }{
+		{0, leastStart}, {time.Second, leastStart}, {time.Minute, time.Minute},
+	} {
+		o := Options{Timeout: row.timeout}
+		if got := o.target().Longest; got != row.want {
+			t.Errorf("with the timeout %v: %v, want %v", row.timeout, got, row.want)
+		}
+	}
+}
+
+// Several situations need answers that hold what was sent. Where they do not, the reason is one
+// sentence, the same in each.
+func TestAnswersThatHoldNothingAreOneReason(t *testing.T) {
+	t.Parallel()
+	o := serverOptions(t, "nag")
+	o.Only = []string{"slow-reader", "both-write", "large-reply", "end-in-flight"}
+	found := serverChecks(t, o)
+	for name, c := range found {
+		want := "its answers do not hold what was sent: record a session (tap --bodies) and " +
+			"replay it (drive --messages)"
+		if name == "end-in-flight" {
+			_, c.Found, _ = strings.Cut(c.Found, "; 8 of 8 were answered; ")
+			want = "large answers were not tried: its answers do not hold what was sent"
+		}
+		if c.Verdict != results.CannotTell || c.Found != want {
+			t.Errorf("%s: %s: %s", name, c.Verdict, c.Found)
+		}
 	}
 }
 
