@@ -12,16 +12,6 @@ import (
 	mcpstdio "github.com/pipebench/pipebench/scenarios/mcp"
 )
 
-// mcpRules has the rules that MCP over stdio sets for servers, by their names in the catalogue.
-var mcpRules = map[string]mcpRule{
-	"mcp-opening":       opensSessions,
-	"mcp-version":       negotiatesVersion,
-	"mcp-discover":      answersDiscover,
-	"mcp-stateless":     answersWithoutSession,
-	"mcp-notifications": ignoresNotifications,
-	"mcp-tools":         listsTools,
-}
-
 var versionForm = regexp.MustCompile(`^20\d\d-\d\d-\d\d$`)
 
 func opensSessions(s *mcpSession) error {
@@ -39,12 +29,13 @@ func opensSessions(s *mcpSession) error {
 	if m.Failure != nil || !bytes.HasPrefix(m.Result, []byte("{")) {
 		return errors.New("refuses ping, which is to be answered with an empty object")
 	}
-	for _, m := range s.heard {
-		if m.Kind() == jsonrpc.Request && m.Method != "ping" {
-			return fmt.Errorf("sends %s before notifications/initialized", m.Method)
+	s.Asked.Range(func(method, _ any) bool { // what the server has asked for so far
+		if method != "ping" {
+			err = fmt.Errorf("sends %s before notifications/initialized", method)
 		}
-	}
-	return nil
+		return err == nil
+	})
+	return err
 }
 
 func negotiatesVersion(s *mcpSession) error {
@@ -59,9 +50,6 @@ func negotiatesVersion(s *mcpSession) error {
 	}
 	return nil
 }
-
-// meta returns the params of a request outside a session. These params name the version of MCP.
-func meta(version string) []byte { return []byte("{" + mcpstdio.Meta(version) + "}") }
 
 // answersDiscover sends the request "server/discover" without a handshake. A server may refuse the
 // request with any error, but must go on running.
@@ -94,7 +82,7 @@ func answersDiscover(s *mcpSession) error {
 }
 
 // refusesVersion reports whether an answer is the error for a version that is not supported.
-func refusesVersion(m heardMessage) bool {
+func refusesVersion(m jsonrpc.Message) bool {
 	if m.Failure == nil {
 		return false
 	}
@@ -130,21 +118,17 @@ func ignoresNotifications(s *mcpSession) error {
 	if _, err := s.initialize(mcpstdio.LastWithHandshake); err != nil {
 		return err
 	}
-	before := len(s.heard)
 	const unknown = "notifications/pipebench/unknown"
 	for _, method := range []string{"notifications/initialized", unknown} {
-		if err := s.send("", method, nil); err != nil {
+		if err := s.notify(method); err != nil {
 			return err
 		}
 	}
 	if _, err := s.ask("tools/list", nil); err != nil {
 		return fmt.Errorf("after a notification that it cannot know, it %w", err)
 	}
-	answer := len(s.heard) - 1
-	for _, m := range s.heard[before:answer] {
-		if m.Kind().Answers() {
-			return fmt.Errorf("answers a notification: %.80s", m.text)
-		}
+	if len(s.unasked) > 0 {
+		return fmt.Errorf("answers a notification: %s", s.unasked[0])
 	}
 	return nil
 }

@@ -6,14 +6,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/google/jsonschema-go/jsonschema"
 
 	"github.com/pipebench/pipebench/results"
 	"github.com/pipebench/pipebench/results/stat"
-	"github.com/pipebench/pipebench/scenarios/internal/jsonrpc"
 	"github.com/pipebench/pipebench/scenarios/internal/target"
 	mcpstdio "github.com/pipebench/pipebench/scenarios/mcp"
 )
@@ -77,56 +75,39 @@ func shortMisfit(err error) string {
 	return lastLine(strings.TrimPrefix(chosen, "/$defs/"))
 }
 
-// A SchemaEvidence has the messages that were exchanged in one test. It also has the first message
-// of each kind that did not fit the schema, from all tests.
-type SchemaEvidence struct {
-	McpEvidence
-	Misfits []Misfit `json:"misfits,omitempty"`
-}
-
-// fitSchemas makes requests that change nothing on the server. It then judges by the schemas of MCP
-// all messages that the server has sent, in this test and in earlier ones.
-func fitSchemas(
-	ctx context.Context, f *finding, p *target.Protocol, o target.Options, w *schemaWatch,
-) error {
-	var asked McpEvidence
+// fitsSchemas makes requests that change nothing on the server. It then judges by the schemas of
+// MCP all messages that the server has sent, in this test and in earlier ones.
+func fitsSchemas(ctx context.Context, c *serverCase) error {
 	for _, revision := range []string{mcpstdio.LastWithHandshake, mcpstdio.FirstStateless} {
-		s, err := startSession(ctx, f, p, o)
+		s, err := c.startSession(ctx)
 		if err != nil {
 			return err
 		}
-		err = s.askAll(revision, p)
-		s.conn.Close()
+		err = s.askAll(revision, c.protocol)
+		s.Close()
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
-		said := s.evidence()
-		asked.Sent = append(asked.Sent, said.Sent...)
-		asked.Got = append(asked.Got, said.Got...)
 		_, notSpoken := errors.AsType[exemption](err)
 		if err != nil && !notSpoken {
-			f.evidence = asked
-			f.fails("%v", err)
+			c.fails("%v", err)
 			return nil
 		}
 	}
-	misfits, fit, framed := w.found()
+	misfits, fit, framed := c.watch.found()
+	c.seen.Misfits = misfits
 	if framed > 0 {
-		f.fails("an answer of %s comes in chunk frames, and clients read lines: "+
+		c.fails("an answer of %s comes in chunk frames, and clients read lines: "+
 			"send each message as one line (pipebench drive tells where the frames begin)",
 			stat.FormatBytes(int64(framed)))
 	}
-	f.evidence = SchemaEvidence{McpEvidence: asked, Misfits: misfits}
-	for _, m := range misfits {
-		f.fails("%s", m)
+	if len(misfits) > 0 {
+		c.fails("%s", misfits[0])
 	}
 	if more := len(misfits) - 1; more > 0 {
-		f.Found += fmt.Sprintf("; and %s", results.FormatCount(more, "other kind"))
+		c.Found += fmt.Sprintf("; and %s", results.FormatCount(more, "other kind"))
 	}
-	if fit == 0 {
-		f.cannotTell("it sends nothing that the schemas describe")
-	}
-	f.ok("%s fit the schema", results.FormatCount(fit, "message"))
+	c.ok("%s fit the schema", results.FormatCount(fit, "message"))
 	return nil
 }
 
@@ -150,11 +131,14 @@ func (s *mcpSession) askAll(revision string, p *target.Protocol) error {
 		return nil
 	}
 	if params == nil && p.Echoes {
-		if err := s.call(p.Smallest(target.Tool), `"call"`); err != nil {
+		const small, large = `"call"`, `"large call"` // ids
+		_, err := s.call("tools/call", small, p.Smallest(target.Tool).WithID(small))
+		if err != nil {
 			return err
 		}
 		// an error is ignored: whether the server can read so much is judged by another test
-		_ = s.call(p.Request(target.Tool, largeCall), `"large call"`)
+		msg := p.Request(target.Tool, largeCall).WithID(large)
+		_, _ = s.call("tools/call", large, msg)
 	}
 	return nil
 }
@@ -162,30 +146,3 @@ func (s *mcpSession) askAll(revision string, p *target.Protocol) error {
 // largeCall is the size of a request in bytes. Some servers split their answer to such a request
 // into chunks.
 const largeCall = 128 << 10
-
-// call sends r, a request to call a tool, with this id, and waits for the answer.
-func (s *mcpSession) call(r *target.Request, id jsonrpc.ID) error {
-	if err := s.write(r.WithID(string(id))); err != nil {
-		return err
-	}
-	_, err := s.awaitAnswer("tools/call", id)
-	return err
-}
-
-// openAny opens a session, if this revision of MCP has sessions. It returns the server's
-// capabilities. The second result holds the params that each later request must carry. It is nil if
-// there are no such params.
-func (s *mcpSession) openAny(revision string) (map[string]any, []byte, error) {
-	if revision != mcpstdio.FirstStateless {
-		answer, err := s.initialize(revision)
-		if err == nil {
-			err = s.send("", "notifications/initialized", nil)
-		}
-		return answer.Capabilities, nil, err
-	}
-	about, err := s.discover()
-	if err == nil && !slices.Contains(about.SupportedVersions, revision) {
-		err = exemption("speaks no revision without sessions")
-	}
-	return about.Capabilities, meta(revision), err
-}

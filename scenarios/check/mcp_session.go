@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/pipebench/pipebench/scenarios/internal/child"
@@ -13,158 +14,99 @@ import (
 	mcpstdio "github.com/pipebench/pipebench/scenarios/mcp"
 )
 
-// An mcpRule tests one rule of MCP on a new session. The error says how the server breaks the rule.
-// If the error has the type exemption, it says why the rule does not apply.
-type mcpRule func(*mcpSession) error
-
-// An exemption says why a server need not keep a rule, for example because the server has no tools.
+// An exemption says why a server need not keep a rule of MCP, for example because the server has no
+// tools.
 type exemption string
 
 func (e exemption) Error() string { return string(e) }
 
-// An McpEvidence has the messages that were sent to a server to test a rule of MCP, and the lines
-// that the server wrote.
-type McpEvidence struct {
-	Sent []string `json:"sent"`
-	Got  []string `json:"got"`
-}
-
-// addRules adds tests of the rules of MCP to the map tries.
-func addRules(
-	tries map[string]situation, p *target.Protocol, o target.Options, w *schemaWatch,
-) {
-	for name, rule := range mcpRules {
-		tries[name] = func(ctx context.Context, f *finding) error {
-			return tryRule(ctx, f, p, rule, o)
+// keeps returns a test of one rule of MCP, on a new session. The error of rule says how the server
+// breaks the rule, or why the rule does not apply if its type is exemption.
+func keeps(rule func(*mcpSession) error) func(context.Context, *serverCase) error {
+	return func(ctx context.Context, c *serverCase) error {
+		s, err := c.startSession(ctx)
+		if err != nil {
+			return err
 		}
-	}
-	tries["mcp-schema"] = func(ctx context.Context, f *finding) error {
-		return fitSchemas(ctx, f, p, o, w)
+		err = rule(s)
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		e, isExempt := errors.AsType[exemption](err)
+		switch {
+		case isExempt:
+			c.ok("%s", e)
+		case err != nil:
+			c.fails("%v", err)
+		default:
+			c.ok("keeps the rule")
+		}
+		return nil
 	}
 }
 
-// tryRule starts the server and judges whether it keeps a rule.
-func tryRule(
-	ctx context.Context, f *finding, p *target.Protocol, rule mcpRule, o target.Options,
-) error {
-	s, err := startSession(ctx, f, p, o)
-	if err != nil {
-		return err
-	}
-	defer s.conn.Close()
-	err = rule(s)
-	f.evidence = s.evidence()
-	if ctx.Err() != nil {
-		return context.Cause(ctx)
-	}
-	if e, ok := errors.AsType[exemption](err); ok {
-		f.ok("%s", e)
-	} else if err != nil {
-		f.fails("%v", err)
-	}
-	if s.framed {
-		f.cannotTell(inFrames)
-	}
-	f.ok("keeps the rule") // counts only if no other verdict was set
-	return nil
-}
-
-// startSession starts the server, and sends it nothing yet.
-func startSession(
-	ctx context.Context, f *finding, p *target.Protocol, o target.Options,
-) (*mcpSession, error) {
-	pipes := child.Options{MaxMessage: longestLine, Watch: o.Pipes.Watch}
-	conn, err := child.Start(ctx, f.command(f.options.Command), p.Framing, pipes)
-	if err != nil {
-		return nil, err
-	}
-	return &mcpSession{conn: conn, ctx: ctx, patience: o.Start}, nil
-}
-
-// longestLine is the length of the longest line that we accept from a server, in bytes.
-const longestLine = 64 << 20
-
-// An mcpSession exchanges messages with a server, one at a time, and keeps them as evidence.
+// An mcpSession sends messages to a server of MCP, one at a time.
 type mcpSession struct {
-	conn     *child.Conn
+	*target.Server
 	ctx      context.Context
 	patience time.Duration // how long to wait for an answer
 	id       int64         // of the last request
-	sent     []string
-	heard    []heardMessage
-	framed   bool // a message came in chunks, although we expect one line
+	unasked  []string      // the beginnings of answers to no request of ours
 }
 
-// A heardMessage is a line from the server. The embedded Message is zero if the line is not
-// JSON-RPC.
-type heardMessage struct {
-	text string // the beginning of the line
-	jsonrpc.Message
-}
-
-// Limits of the evidence.
-const (
-	mostLines = 200     // the largest number of lines of the server that are kept
-	mostKept  = 2 << 10 // the largest number of bytes of each message that are kept
-)
-
-// evidence returns the beginnings of all messages that we sent, and of the first lines that the
-// server wrote.
-func (s *mcpSession) evidence() McpEvidence {
-	e := McpEvidence{Sent: s.sent}
-	for _, m := range s.heard[:min(len(s.heard), mostLines)] {
-		e.Got = append(e.Got, m.text)
+// startSession starts the server, and sends it nothing yet.
+func (c *serverCase) startSession(ctx context.Context) (*mcpSession, error) {
+	var err error
+	c.server, err = target.Launch(ctx, c.target, c.protocol)
+	if err != nil {
+		return nil, err
 	}
-	return e
+	return &mcpSession{Server: c.server, ctx: ctx, patience: c.target.Start}, nil
 }
 
-// send sends a request, or a notification if the id is empty. The parameter params may be nil.
-func (s *mcpSession) send(id jsonrpc.ID, method string, params []byte) error {
-	return s.write(jsonrpc.AppendRequest(nil, id, method, params))
+// ask sends a request and returns its answer. The parameter params may be nil.
+func (s *mcpSession) ask(method string, params []byte) (jsonrpc.Message, error) {
+	s.id++
+	id := jsonrpc.Number(s.id)
+	return s.call(method, id, jsonrpc.AppendRequest(nil, id, method, params))
+}
+
+func (s *mcpSession) notify(method string) error {
+	return s.write(jsonrpc.AppendRequest(nil, "", method, nil))
 }
 
 func (s *mcpSession) write(msg []byte) error {
-	s.sent = append(s.sent, string(msg[:min(len(msg), mostKept)]))
-	ctx, cancel := s.conn.Patient(s.ctx, s.patience, 3*s.patience)
-	defer cancel()
-	if err := s.conn.Send(ctx, msg); err != nil {
+	if err := s.SendWithin(s.ctx, s.patience, msg); err != nil {
 		return fmt.Errorf("takes no request: %w", err)
 	}
 	return nil
 }
 
-// ask sends a request and returns its answer.
-func (s *mcpSession) ask(method string, params []byte) (heardMessage, error) {
-	s.id++
-	id := jsonrpc.Number(s.id)
-	if err := s.send(id, method, params); err != nil {
-		return heardMessage{}, err
+// call sends msg, a request with this id, and returns the answer. It waits for the time s.patience,
+// or about three times as long if the server is busy.
+func (s *mcpSession) call(method string, id jsonrpc.ID, msg []byte) (jsonrpc.Message, error) {
+	if err := s.write(msg); err != nil {
+		return jsonrpc.Message{}, err
 	}
-	return s.awaitAnswer(method, id)
-}
-
-// awaitAnswer returns the answer to the request with this id. It waits for the time s.patience, or
-// about three times as long if the server is busy.
-func (s *mcpSession) awaitAnswer(method string, id jsonrpc.ID) (heardMessage, error) {
 	began := time.Now()
-	ctx, cancel := s.conn.Patient(s.ctx, s.patience, 3*s.patience)
+	ctx, cancel := s.Patient(s.ctx, s.patience, 3*s.patience)
 	defer cancel()
 	for {
-		line, err := s.conn.Next(ctx)
+		line, err := s.Next(ctx)
 		switch {
 		case errors.Is(err, child.ErrSilent):
 			waited := time.Since(began).Round(time.Second / 10)
-			return heardMessage{}, fmt.Errorf("does not answer %s within %v", method, waited)
+			return jsonrpc.Message{}, fmt.Errorf("does not answer %s within %v", method, waited)
 		case err != nil:
-			return heardMessage{}, fmt.Errorf("ends, where it should answer %s", method)
+			return jsonrpc.Message{}, fmt.Errorf("ends, where it should answer %s", method)
 		}
-		s.framed = s.framed || line.InChunks
-		parsed, _ := jsonrpc.Parse(line.Raw) // "stray-output" judges lines that are no messages
-		kept := string(line.Raw[:min(len(line.Raw), mostKept)])
-		m := heardMessage{text: kept, Message: parsed}
-		s.heard = append(s.heard, m)
-		if m.Kind().Answers() && m.ID == id {
+		m, err := jsonrpc.Parse(line.Raw)
+		switch {
+		case err != nil || !m.Kind().Answers(): // "stray-output" judges what is no message
+		case m.ID == id:
 			return m, nil
+		default:
+			s.unasked = append(s.unasked, fmt.Sprintf("%.80s", line.Raw))
 		}
 	}
 }
@@ -174,6 +116,9 @@ const (
 	noVersion     = "1999-12-31"
 	futureVersion = "2099-12-31" // later than any real version, so it has no sessions
 )
+
+// meta returns the params of a request outside a session. These params name the version of MCP.
+func meta(version string) []byte { return []byte("{" + mcpstdio.Meta(version) + "}") }
 
 // A serverInfo is what a server says of itself in its answer to "initialize", which has no
 // SupportedVersions, or to "server/discover", which has no ProtocolVersion.
@@ -207,4 +152,22 @@ func (s *mcpSession) discover() (serverInfo, error) {
 		_ = json.Unmarshal(m.Result, &about) // a missing field stays zero
 	}
 	return about, err
+}
+
+// openAny opens a session, if this revision of MCP has sessions. It returns the server's
+// capabilities. The second result holds the params that each later request must carry. It is nil if
+// there are no such params.
+func (s *mcpSession) openAny(revision string) (map[string]any, []byte, error) {
+	if revision != mcpstdio.FirstStateless {
+		answer, err := s.initialize(revision)
+		if err == nil {
+			err = s.notify("notifications/initialized")
+		}
+		return answer.Capabilities, nil, err
+	}
+	about, err := s.discover()
+	if err == nil && !slices.Contains(about.SupportedVersions, revision) {
+		err = exemption("speaks no revision without sessions")
+	}
+	return about.Capabilities, meta(revision), err
 }

@@ -228,6 +228,7 @@ func (w *schemaWatch) add(name, revision string, err error, line []byte) {
 			return
 		}
 	}
+	const mostKept = 2 << 10
 	w.misfits = append(w.misfits, Misfit{
 		Message: name, Revision: revision, Why: shortMisfit(err),
 		Text: string(line[:min(len(line), mostKept)]),

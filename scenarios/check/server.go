@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/pipebench/pipebench/results"
@@ -34,19 +35,23 @@ func Server(ctx context.Context, o Options, sink Sink) error {
 	defer s.Protocol().Close()
 	beside := parallel * time.Since(began) // servers that start together slow each other down
 	usual.Start = max(usual.Start, beside)
-	tries := map[string]situation{}
+	var watch *schemaWatch // nil if the server does not speak MCP
 	if s.Protocol().Speaks() == "mcp" {
-		watch, err := newSchemaWatch(s.Protocol().Name)
+		watch, err = newSchemaWatch(s.Protocol().Name)
 		if err != nil {
 			return err
 		}
 		usual.Pipes.Watch = watch.begin
-		addRules(tries, s.Protocol(), usual, watch)
 	}
+	tries := map[string]situation{}
 	for name, t := range treatments {
+		if strings.HasPrefix(name, "mcp-") && watch == nil {
+			continue
+		}
 		tries[name] = func(ctx context.Context, f *finding) error {
 			return treat(ctx, &serverCase{
 				finding: f, treatment: t, target: usual, protocol: s.Protocol(), beside: beside,
+				watch: watch,
 			})
 		}
 	}
@@ -135,6 +140,14 @@ var treatments = map[string]treatment{
 
 	"many-starts":   {do: startsOften, startsItself: true},
 	"memory-growth": {do: watchesMemory},
+
+	"mcp-opening":       {do: keeps(opensSessions), startsItself: true},
+	"mcp-version":       {do: keeps(negotiatesVersion), startsItself: true},
+	"mcp-discover":      {do: keeps(answersDiscover), startsItself: true},
+	"mcp-stateless":     {do: keeps(answersWithoutSession), startsItself: true},
+	"mcp-notifications": {do: keeps(ignoresNotifications), startsItself: true},
+	"mcp-tools":         {do: keeps(listsTools), startsItself: true},
+	"mcp-schema":        {do: fitsSchemas, startsItself: true},
 }
 
 // A ServerEvidence is what the verdict on a server rests on.
@@ -142,6 +155,8 @@ type ServerEvidence struct {
 	Protocol string `json:"protocol"` // with its revision, such as "mcp 2025-11-25"
 	Framing  string `json:"framing"`  // the framing, found out or given by the user
 	Answered *int64 `json:"requests_answered,omitempty"`
+	// The first message of each kind that does not fit the schema of MCP, in the test "mcp-schema".
+	Misfits []Misfit `json:"misfits,omitempty"`
 }
 
 // A serverCase is one test of a server while the test runs, with its results so far.
@@ -150,6 +165,7 @@ type serverCase struct {
 	treatment
 	target   target.Options // how the server is started
 	protocol *target.Protocol
+	watch    *schemaWatch   // of all servers; nil if they do not speak MCP
 	beside   time.Duration  // how long a start may take while other servers start, too
 	server   *target.Server // nil before it is started
 
