@@ -2,6 +2,7 @@ package check
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -52,29 +53,20 @@ func EndAdopted(o Options, side catalogue.Side) (results.Finding, bool) {
 // adviceToEnd is for a program that leaves processes behind.
 const adviceToEnd = "end what you start, or have it end with you"
 
-// findLeft finds the processes that outlived the program, and notes their names in o.left and
-// o.holding. It ends them, so that the next run is not blamed for them.
+// findLeft finds the processes that outlived the program, and ends them, so that the next run is not
+// blamed for them. It notes the names of those that hold the program's output.
 func (o *outcome) findLeft(mark string) {
 	end := time.Now().Add(leftPatience)
 	for ; time.Now().Before(end); time.Sleep(tick) {
 		// unclear is set if a process that is just being started may still turn out to have the
 		// mark in its environment.
 		pids, unclear, _ := proc.Marked(mark)
-		o.left = nil
-		for _, pid := range pids {
-			if name := proc.Name(pid); name != "" { // without a name, the process has ended
-				o.left = append(o.left, name)
-			}
-		}
-		o.holding = nil
-		for _, h := range holdersOf(pids, o.file.Name()) {
-			o.holding = append(o.holding, h.name)
-		}
-		if len(o.left) == 0 && !unclear {
+		hasEnded := func(pid int) bool { return proc.Name(pid) == "" }
+		pids = slices.DeleteFunc(pids, hasEnded)
+		o.holding = holdersOf(pids, o.file.Name())
+		if len(pids) == 0 && !unclear {
 			return
 		}
 	}
-	if len(o.left) > 0 {
-		proc.EndMarked(mark, 0)
-	}
+	proc.EndMarked(mark, 0)
 }

@@ -24,8 +24,6 @@ type program struct {
 	options Options
 	mu      sync.Mutex
 	runs    reference // the runs so far in which the program's output was a file
-
-	slower bool // with a file as output, one run ended in time and a later run did not
 }
 
 // ref returns the runs so far in which the program's output was a file.
@@ -45,12 +43,15 @@ func Program(ctx context.Context, o Options, sink Sink) error {
 		o.Timeout = usualTime
 	}
 	p := &program{options: o}
-	first, err := p.findReference(ctx)
+	first, finished, err := p.findReference(ctx)
 	if err != nil {
 		return err
 	}
-	if p.slower || p.unfinished() {
-		return sink(first.Finding) // there is no finished output to compare with
+	if !finished { // there is nothing to compare with
+		if err := sink(first.Finding); err != nil {
+			return err
+		}
+		return context.Cause(ctx) // nil unless the check was ended
 	}
 	tries := map[string]situation{
 		"reference": func(_ context.Context, f *finding) error {
@@ -112,34 +113,29 @@ func lateReader(makePipe string) string {
 		`print(sum(iter(lambda:len(os.read(r.fileno(),65536)),0)),p.wait())' CMD`
 }
 
-// findReference finds out what the program does when its output is a file.
-func (p *program) findReference(ctx context.Context) (finding, error) {
+// findReference finds out what the program does when its output is a file. The result finished is
+// false if the program needs more time for that.
+func (p *program) findReference(ctx context.Context) (first finding, finished bool, err error) {
 	about, err := catalogue.Find(catalogue.For(catalogue.Program), "reference")
 	if err != nil {
-		return finding{}, err
+		return finding{}, false, err
 	}
-	var failed error
-	find := func(ctx context.Context, f *finding) error {
-		failed = p.learn(ctx, f)
-		if failed == nil {
-			failed = p.unusable()
-		}
-		if failed != nil {
-			return failed
-		}
-		if p.slower {
-			p.askForTime(f)
-		} else if p.unfinished() {
-			f.cannotTell("was still at work after %s: "+
-				"give it more time by --timeout, such as --timeout %s",
-				duration(p.ref().last().took), 6*p.options.Timeout)
-		} else {
-			p.judgeReference(f)
-		}
-		return nil
-	}
-	first := p.options.tryOne(ctx, catalogue.Program, about, find)
-	return first, failed
+	first = p.options.tryOne(ctx, catalogue.Program, about,
+		func(ctx context.Context, f *finding) error {
+			err = p.learn(ctx, f)
+			switch {
+			case errors.Is(err, errSlower):
+				p.askForTime(f, errSlower.Error())
+				err = nil
+			case err == nil && p.unfinished():
+				p.askForTime(f, "was still at work after "+duration(p.ref().last().took))
+			case err == nil:
+				finished = true
+				p.judgeReference(f)
+			}
+			return err
+		})
+	return first, finished, err
 }
 
 // try runs the program in one test situation, and judges what the program did.
@@ -178,7 +174,7 @@ func (p *program) judgeStart(
 		}
 		varies, err := p.variesMore(ctx, f)
 		if errors.Is(err, errSlower) {
-			p.askForTime(f)
+			p.askForTime(f, errSlower.Error())
 			return nil
 		}
 		if err != nil {
@@ -196,10 +192,11 @@ func (p *program) judgeStart(
 	return err
 }
 
-// askForTime makes the verdict "cannot-tell", and tells the user to allow more time.
-func (p *program) askForTime(f *finding) {
+// askForTime makes the verdict "cannot-tell", gives the reason, and tells the user to allow more
+// time.
+func (p *program) askForTime(f *finding, why string) {
 	f.clear()
-	f.cannotTell("%s: give it more time by --timeout, such as --timeout %s", errSlower,
+	f.cannotTell("%s: give it more time by --timeout, such as --timeout %s", why,
 		6*p.options.Timeout)
 }
 

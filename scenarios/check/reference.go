@@ -154,31 +154,23 @@ func (p *program) toFile(ctx context.Context, f *finding) (*outcome, error) {
 	return o, err
 }
 
-// learn runs the program two or three times with a file as its output. It sets p.slower if a run
-// does not end in time although an earlier run did.
+// learn runs the program twice with a file as its output, and once more if these runs differ. It
+// returns an error if the program does nothing but fail, and errSlower as addRun does.
 func (p *program) learn(ctx context.Context, f *finding) error {
-	runs := 2
-	for n := 0; n < runs; n++ {
-		err := p.addRun(ctx, f)
-		if errors.Is(err, errSlower) {
-			p.slower = true
-			return nil
-		}
-		if err != nil {
+	for n := 0; n < 2 || n == 2 && p.ref().likeness() > sameBytes; n++ {
+		if err := p.addRun(ctx, f); err != nil {
 			return err
 		}
-		if n == 1 && p.ref().likeness() > sameBytes {
-			runs = 3
-		}
 	}
-	return nil
+	return p.unusable()
 }
 
 // errSlower says that a run did not end in time, although earlier runs had: the machine may have
 // become busier.
 var errSlower = errors.New("a run with a file did not end in its time, though others had")
 
-// addRun runs the program with a file as its output, and adds the run to p.runs.
+// addRun runs the program with a file as its output, and adds the run to p.runs. It returns
+// errSlower if the run does not end in time although an earlier run did.
 func (p *program) addRun(ctx context.Context, f *finding) error {
 	o, err := p.toFile(ctx, f)
 	if err != nil {
@@ -219,9 +211,6 @@ func (p *program) judgeReference(f *finding) {
 	case alike > sameBytes:
 		f.ok("%s; runs differ from byte %s on: they are %s",
 			wrote, results.FormatGrouped(int64(p.ref().commonPrefix())), likenessText[alike])
-	case len(ref.left) > 0:
-		f.ok("%s; leaves %s behind, which holds none of its output",
-			wrote, strings.Join(ref.left, ", "))
 	case ref.total == 0 && ref.code == 0 && len(p.options.Stdin) == 0:
 		f.cannotTell("%s: without output there is nothing to compare; a program that reads needs "+
 			"an input (--stdin FILE)", wrote)

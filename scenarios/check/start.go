@@ -102,9 +102,8 @@ type outcome struct {
 	givenUp    bool      // the program's time was up, so the reader closed its end of the pipe
 
 	arrivals []arrival
-	// Names of processes that outlived the program. The second list has only those that hold the
-	// program's output open.
-	left, holding []string
+	// Names of processes that outlived the program and hold its output open.
+	holding []string
 }
 
 // An arrival is a read that brought bytes.
