@@ -33,8 +33,9 @@ var surroundings = []Situation{
 		Title:  "standard output is a terminal",
 		Advice: "end the same way whoever reads"},
 	{Name: "block-buffer",
-		Title:  "what comes through a pipe is compared with what comes to a terminal, in time",
-		Advice: "flush after each line that somebody waits for"},
+		Title: "what comes through a pipe is compared with what comes to a terminal, in time",
+		Advice: "flush after each line that somebody waits for: in C call setvbuf(stdout, NULL, " +
+			"_IOLBF, 0) at the start, or run it by stdbuf -oL"},
 	{Name: "reader-leaves-at-once",
 		Title:  "the reader closes its end before the first byte",
 		Advice: "take a broken pipe for the end: exit, and start no more work"},
@@ -45,8 +46,9 @@ var surroundings = []Situation{
 		Title:  "the reader closes its end in the middle of the output",
 		Advice: "take a broken pipe for the end: exit, and start no more work"},
 	{Name: "full-device",
-		Title:  "standard output is a device without room (/dev/full)",
-		Advice: "look at the errors of write, flush and close, and exit with another code than 0"},
+		Title: "standard output is a device without room (/dev/full)",
+		Advice: "look at the errors of write, flush and close (in C of fflush(stdout) at the end, " +
+			"since printf only buffers), and exit with another code than 0"},
 	{Name: "stderr-unread",
 		Title:  "nobody reads standard error",
 		Advice: "log less than a pipe holds, or not in the way of the work"},

@@ -1,7 +1,7 @@
 package check
 
 import (
-	"bytes"
+	"bufio"
 	"debug/buildinfo"
 	"io"
 	"os"
@@ -33,59 +33,42 @@ var advice = map[string]map[string]string{
 	classCut: {
 		"Node": "set process.exitCode and return instead of calling process.exit, which drops " +
 			"what the stream has queued",
-		"Bun": "await Bun.write(Bun.stdout, …), or set process.exitCode and return instead of " +
-			"calling process.exit",
-		"Deno": "await the writes to Deno.stdout, in a loop over their counts, before Deno.exit",
-		"Python": "flush sys.stdout before os._exit, and look at the counts of os.write and of " +
-			"raw writes; print makes such if unbuffered (-u or PYTHONUNBUFFERED): call " +
-			"os.set_blocking(1, True)",
-		"Go": "flush bufio writers before os.Exit, which runs no defers",
-		"Rust": "flush writers before std::process::exit, which drops nothing for you, and use " +
-			"write_all",
-		"JVM":     "flush streams and writers before System.exit or halt",
-		".NET":    "flush writers before Environment.Exit, or set AutoFlush",
-		"C stdio": "end by exit, not _exit, and look at the counts of write",
+		"Python": "call os.set_blocking(1, True): a non-blocking pipe takes a part of what " +
+			"os.write, or an unbuffered print (-u or PYTHONUNBUFFERED), gives it; and flush " +
+			"sys.stdout before os._exit",
+		"Go":   "flush bufio writers before os.Exit, which runs no defers",
+		"JVM":  "flush streams and writers before System.exit or halt",
+		".NET": "flush writers before Environment.Exit, or set AutoFlush",
 	},
 	classLost: {
 		"Node": "leave standard output to process.stdout; fs.writeSync returns a count, and " +
 			"throws EAGAIN",
 		"Python": "call os.set_blocking(1, True) at the start, or go on at characters_written of " +
 			"BlockingIOError",
-		"Go":   "write by os.Stdout, which waits for room, not by raw system calls",
-		"Rust": "on WouldBlock wait with poll and go on at the count: write_all forgets it",
-		"C stdio": "on EAGAIN wait with poll and go on at the count; stdio forgets what it had " +
-			"buffered",
+		"Go": "write by os.Stdout, which waits for room, not by raw system calls",
 	},
 	classLeave: {
 		"Node":   "listen to the error event of process.stdout, and exit on EPIPE",
 		"Python": "let BrokenPipeError end the program; do not catch OSError around every print",
 		"Go":     "leave SIGPIPE alone, or stop at the first error that wraps syscall.EPIPE",
-		"Rust": "return on ErrorKind::BrokenPipe; a result that is dropped by let _ = never ends " +
-			"a loop",
-		"JVM":     "ask System.out.checkError() in the loop: a PrintStream throws nothing",
-		"C stdio": "leave SIGPIPE alone, or look at the result of write and fflush",
+		"JVM":    "ask System.out.checkError() in the loop: a PrintStream throws nothing",
 	},
 	classFull: {
 		"Node": "console.log and process.exit drop errors: write by process.stdout, listen to " +
 			"its error event, and return instead of calling process.exit",
-		"Python":  "do not catch OSError around print, and flush before the end",
-		"Go":      "look at the errors of fmt.Fprint, Flush and Close",
-		"Rust":    "look at the results of write and flush",
-		"JVM":     "ask System.out.checkError() at the end: a PrintStream throws nothing",
-		".NET":    "flush Console.Out and let the IOException through",
-		"C stdio": "look at fflush(stdout) or fclose(stdout) at the end: printf has only buffered",
+		"Python": "do not catch OSError around print, and flush before the end",
+		"Go":     "look at the errors of fmt.Fprint, Flush and Close",
+		"JVM":    "ask System.out.checkError() at the end: a PrintStream throws nothing",
+		".NET":   "flush Console.Out and let the IOException through",
 	},
 	classBuffer: {
-		"Python":  "print(…, flush=True), or python -u",
-		"Go":      "Flush the bufio.Writer after each line that somebody waits for",
-		"Rust":    "flush the BufWriter after each line that somebody waits for",
-		"JVM":     "flush after each line, or make the PrintStream with autoFlush",
-		".NET":    "set AutoFlush on the StreamWriter",
-		"C stdio": "setvbuf(stdout, NULL, _IOLBF, 0) at the start, or run it by stdbuf -oL",
+		"Python": "print(…, flush=True), or python -u",
+		"Go":     "Flush the bufio.Writer after each line that somebody waits for",
+		"JVM":    "flush after each line, or make the PrintStream with autoFlush",
+		".NET":   "set AutoFlush on the StreamWriter",
 	},
 	classMemory: {
 		"Node":   "when write returns false wait for drain, or use stream.pipeline",
-		"Bun":    "await each flush of the writer before the next write",
 		"Python": "await writer.drain() after each write",
 		"Go":     "bound the channel between producer and writer",
 		"JVM":    "bound the queue between producer and writer",
@@ -100,19 +83,6 @@ func adviceFor(class string, command []string) string {
 		return ""
 	}
 	return advice[class][runtimeOf(command)]
-}
-
-// unbufferedAdvice returns advice for a Python program that drops what a non-blocking pipe refuses,
-// since it prints without a buffer. It returns "" for all other findings.
-func (f *finding) unbufferedAdvice() string {
-	command := f.options.Command
-	isUnbuffered := f.options.HidesFlush() ||
-		slices.Contains(command, "-u") && runtimeOf(command) == "Python"
-	if f.Class != classCut || f.name != "nonblocking-pipe" || !isUnbuffered {
-		return ""
-	}
-	return "call os.set_blocking(1, True): unbuffered (-u or PYTHONUNBUFFERED), print drops what " +
-		"a pipe refuses"
 }
 
 // HidesFlush reports whether the variable PYTHONUNBUFFERED hides that a Python program does not
@@ -139,8 +109,6 @@ var runtimes = []struct{ program, name string }{
 	{"node", "Node"},
 	{"npx", "Node"},
 	{"npm", "Node"},
-	{"bun", "Bun"},
-	{"deno", "Deno"},
 	{"python", "Python"},
 	{"uvx", "Python"},
 	{"pypy", "Python"},
@@ -153,36 +121,29 @@ var runtimes = []struct{ program, name string }{
 var starters = []string{"env", "sh", "bash", "dash", "zsh", "timeout", "nice", "nohup", "stdbuf",
 	"exec"}
 
-// runtimeOf returns the language runtime of a command, such as "Python", or "" if none is found. If
-// the command only starts another command, as env does, the runtime of that other command counts.
+// runtimeOf returns the language runtime of a command, such as "Python", or "" if none is certain.
+// It is named by the command or in the first line of its script, or is Go. If the command only
+// starts another command, as env does, the runtime of that other command counts.
 func runtimeOf(argv []string) string {
 	name, program := runtimeNamed(argv)
 	path, err := exec.LookPath(program)
 	if name != "" || err != nil {
 		return name
 	}
+	if _, err := buildinfo.ReadFile(path); err == nil {
+		return "Go"
+	}
 	f, err := os.Open(path)
 	if err != nil {
 		return ""
 	}
 	defer f.Close()
-	if _, err := buildinfo.Read(f); err == nil {
-		return "Go"
-	}
-	// An error is ignored: what was read before it is searched.
-	text, _ := io.ReadAll(io.LimitReader(f, 8<<20))
-	script, isScript := bytes.CutPrefix(text, []byte("#!"))
+	first, _ := bufio.NewReader(io.LimitReader(f, 1<<10)).ReadString('\n') // short, if at all
+	interpreter, isScript := strings.CutPrefix(first, "#!")
 	if isScript {
-		line, _, _ := strings.Cut(string(script), "\n")
-		name, _ = runtimeNamed(strings.Fields(line))
-		return name
+		name, _ = runtimeNamed(strings.Fields(interpreter))
 	}
-	for _, m := range marks {
-		if bytes.Contains(text, []byte(m.text)) {
-			return m.name
-		}
-	}
-	return ""
+	return name
 }
 
 // runtimeNamed returns the language runtime that a command names, such as Python for "python3.12
@@ -203,13 +164,4 @@ func runtimeNamed(argv []string) (runtime, program string) {
 		}
 	}
 	return "", ""
-}
-
-// marks are texts that compilers and runtimes leave in a program file.
-var marks = []struct{ text, name string }{
-	{"/rustc/", "Rust"},
-	{"libhostfxr", ".NET"},
-	{"libc.so", "C stdio"},
-	{"libSystem", "C stdio"},
-	{"msvcrt", "C stdio"},
 }

@@ -111,8 +111,9 @@ func TestWhatWasJudgedIsRecordedWhereTheTimeIsOver(t *testing.T) {
 // A situation that is about other programs says so, and is no doubt about this one.
 func TestASituationMayBeAboutOtherPrograms(t *testing.T) {
 	tries := map[string]situation{
-		"sigterm": func(context.Context, *finding) error {
-			return &notApplicableError{"servers that have a window"}
+		"sigterm": func(_ context.Context, f *finding) error {
+			f.notApplicable("servers that have a window")
+			return nil
 		},
 	}
 	var found []results.Finding

@@ -86,37 +86,33 @@ func (c *clientCheck) visitGood(ctx context.Context, o Options, sink Sink) (work
 	if err != nil {
 		return false, err
 	}
-	var failed error
 	f := o.tryOne(ctx, catalogue.Client, about, func(ctx context.Context, f *finding) error {
-		c.good, failed = f.visit(ctx)
-		if failed != nil {
-			return failed
-		}
+		c.good, err = f.visit(ctx)
 		switch {
+		case err != nil:
+			return err
 		case c.good.ended && c.good.code != 0:
 			f.cannotTell("does not work with a good server: it ends with code %d: %s",
 				c.good.code, c.good.last())
-		case o.lines != nil:
+			return nil
+		case o.lines == nil && len(c.good.messages) == 0:
+			f.cannotTell("sends a good server nothing within %v: %s", o.Timeout,
+				cmp.Or(c.good.last(), "it says nothing"))
+			return nil
+		}
+		works = true
+		if o.lines != nil {
 			var again *visit
-			again, failed = f.visit(ctx)
-			if failed != nil {
-				return failed
+			again, err = f.visit(ctx)
+			if err != nil {
+				return err
 			}
-			works = true
 			c.alike = again.printedLines() == c.good.printedLines()
-		case len(c.good.messages) == 0:
-			said := ", and says nothing"
-			if c.good.last() != "" {
-				said = ": " + c.good.last()
-			}
-			f.cannotTell("sends a good server nothing within %v%s", o.Timeout, said)
-		default:
-			works = true
 		}
 		return nil
 	})
-	if failed != nil || works {
-		return works, failed
+	if err != nil || works {
+		return works, err
 	}
 	return false, sink(f.Finding)
 }

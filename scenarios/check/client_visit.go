@@ -15,7 +15,6 @@ import (
 	"time"
 
 	"github.com/pipebench/pipebench/results"
-	"github.com/pipebench/pipebench/scenarios/internal/jsonrpc"
 	mcpstdio "github.com/pipebench/pipebench/scenarios/mcp"
 	"github.com/pipebench/pipebench/syspipe/proc"
 )
@@ -35,7 +34,6 @@ type visit struct {
 	sessionEnds []string
 
 	asked     int // requests of the client that do not belong to the handshake
-	again     int // how many of these repeat an earlier request with the same params
 	cancelled int // requests that the client cancelled
 	leftAlive int // processes that the client left running
 	leftFiles int // files that the client left in its folder for temporary files
@@ -140,7 +138,6 @@ func (v *visit) read(path string) error {
 
 // count counts the requests and cancellations that the client sent after the handshake.
 func (v *visit) count() {
-	seen := map[string]bool{}
 	for _, m := range v.messages {
 		if m.Dir != "request" || m.Method == "" ||
 			slices.Contains(mcpstdio.OpeningMethods, m.Method) {
@@ -153,13 +150,6 @@ func (v *visit) count() {
 			continue
 		}
 		v.asked++
-		// messages that were recorded without a body count as equal if they have the same method
-		parsed, _ := jsonrpc.Parse([]byte(m.Body))
-		key := m.Method + string(parsed.Params)
-		if seen[key] {
-			v.again++
-		}
-		seen[key] = true
 	}
 }
 
@@ -218,15 +208,12 @@ func (v *visit) last() string { return lastLine(cmp.Or(v.said, v.out)) }
 // sideActions says what else a client did when its server failed, such as starting the server
 // again.
 func (v *visit) sideActions() string {
-	var out strings.Builder
+	text := ""
 	if v.cancelled > 0 {
-		out.WriteString("; it cancelled what it had asked")
+		text = "; it cancelled what it had asked"
 	}
 	if n := len(v.sessionEnds); n > 1 {
-		fmt.Fprintf(&out, "; it started the server %d times", n)
+		text += fmt.Sprintf("; it started the server %d times", n)
 	}
-	if v.again > 0 {
-		fmt.Fprintf(&out, "; it sent %d of its requests again", v.again)
-	}
-	return out.String()
+	return text
 }

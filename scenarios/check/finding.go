@@ -54,6 +54,12 @@ func (f *finding) cannotTell(format string, args ...any) {
 	f.judge(results.CannotTell, format, args...)
 }
 
+// notApplicable sets the verdict "unsupported": the test is about something else than what is
+// checked.
+func (f *finding) notApplicable(about string) {
+	f.judge(results.Unsupported, "it is about %s", about)
+}
+
 // clear sets the verdict back to "ok", and forgets what was found.
 func (f *finding) clear() {
 	f.Verdict = results.OK

@@ -16,7 +16,7 @@ import (
 type schemaWatch struct {
 	stateless bool // the server speaks the first revision of MCP that has no sessions
 
-	mu      sync.Mutex
+	mu      sync.Mutex            // guards the rest, and the conversations
 	schemas map[string]*mcpSchema // of watchedRevisions, by revision
 	fit     int                   // how many messages fit
 	misfits []Misfit              // the first message of each kind that does not fit
@@ -75,9 +75,7 @@ const inFrames = "its answers come in chunk frames, which clients of MCP do not 
 // A conversation watches what we and one process of the server send each other.
 type conversation struct {
 	watch *schemaWatch
-
-	mu    sync.Mutex
-	asked map[jsonrpc.ID]askedFor // what our unanswered requests ask for, by id
+	asked map[jsonrpc.ID]askedFor // what our unanswered requests ask for; guarded by watch.mu
 }
 
 // An askedFor is what a request of ours asked for. It is zero if two requests have the same id,
@@ -93,8 +91,8 @@ func (c *conversation) Sent(msg []byte) {
 	if err != nil || m.Kind() != jsonrpc.Request {
 		return
 	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
+	c.watch.mu.Lock()
+	defer c.watch.mu.Unlock()
 	_, taken := c.asked[m.ID]
 	if taken {
 		c.asked[m.ID] = askedFor{}
@@ -131,39 +129,28 @@ func (a askedFor) String() string {
 
 // Heard judges a message of the server.
 func (c *conversation) Heard(line child.Message) {
-	if line.InChunks {
-		c.watch.noteFramed(len(line.Raw))
-	}
 	m, err := jsonrpc.Parse(line.Raw)
-	if line.Err != nil || err != nil {
-		return // another test judges lines that are no messages
-	}
-	if !m.Kind().Answers() {
-		c.watch.judgeOwn(m, line.Raw)
-		return
-	}
-	c.mu.Lock()
-	asked := c.asked[m.ID]
-	if asked.method != "" {
-		delete(c.asked, m.ID)
-	}
-	c.mu.Unlock()
-	c.watch.judgeAnswer(asked, m, line.Raw)
-}
-
-// noteFramed notes the size of a message that came in chunks.
-func (w *schemaWatch) noteFramed(size int) {
+	w := c.watch
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.framed == 0 || size < w.framed {
-		w.framed = size
+	if line.InChunks && (w.framed == 0 || len(line.Raw) < w.framed) {
+		w.framed = len(line.Raw)
+	}
+	switch {
+	case line.Err != nil || err != nil: // another test judges lines that are no messages
+	case m.Kind().Answers():
+		asked := c.asked[m.ID]
+		if asked.method != "" {
+			delete(c.asked, m.ID)
+		}
+		w.judgeAnswer(asked, m, line.Raw)
+	default:
+		w.judgeOwn(m, line.Raw)
 	}
 }
 
 // judgeAnswer compares m, the server's answer to a request of ours, with the schema of MCP.
 func (w *schemaWatch) judgeAnswer(asked askedFor, m jsonrpc.Message, line []byte) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
 	if m.Failure != nil { // errors are the same in all revisions
 		name := "an error"
 		if asked.method != "" {
@@ -195,8 +182,6 @@ func (w *schemaWatch) judgeOwn(m jsonrpc.Message, line []byte) {
 		params = []byte("{}")
 	}
 	text := fmt.Appendf(nil, `{"method":%q,"params":%s}`, m.Method, params)
-	w.mu.Lock()
-	defer w.mu.Unlock()
 	var err error
 	described := "" // the last revision in the loop whose schema has this method, if any
 	for _, revision := range watchedRevisions {

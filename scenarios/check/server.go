@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -49,14 +48,15 @@ func Server(ctx context.Context, o Options, sink Sink) error {
 			continue
 		}
 		tries[name] = func(ctx context.Context, f *finding) error {
+			if s.OtherFraming() {
+				failInFrames(f, s.Protocol().Framing.String())
+				return nil
+			}
 			return treat(ctx, &serverCase{
 				finding: f, treatment: t, target: usual, protocol: s.Protocol(), beside: beside,
 				watch: watch,
 			})
 		}
-	}
-	if s.OtherFraming() {
-		failInFrames(tries, s.Protocol().Framing.String())
 	}
 	return o.try(ctx, catalogue.Server, tries, sink)
 }
@@ -73,21 +73,15 @@ func (o Options) target() target.Options {
 	}
 }
 
-// failInFrames makes the test "mcp-schema" fail and all others end with "cannot-tell": the MCP
-// server writes its messages in a form that no client of MCP reads.
-func failInFrames(tries map[string]situation, framing string) {
-	found := fmt.Sprintf("speaks MCP in %s framing, and its clients read lines: "+
+// failInFrames judges an MCP server that writes its messages in a form that no client of MCP reads.
+// The test "mcp-schema" fails, and all others cannot tell.
+func failInFrames(f *finding, framing string) {
+	verdict := results.CannotTell
+	if f.name == "mcp-schema" {
+		verdict = results.Fails
+	}
+	f.judge(verdict, "speaks MCP in %s framing, and its clients read lines: "+
 		"to check it for a client of its own, use --framing %s", framing, framing)
-	for name := range tries {
-		tries[name] = func(_ context.Context, f *finding) error {
-			f.cannotTell("%s", found)
-			return nil
-		}
-	}
-	tries["mcp-schema"] = func(_ context.Context, f *finding) error {
-		f.fails("%s", found)
-		return nil
-	}
 }
 
 // leastStart is the shortest deadline for an answer in the handshake. It is long because wrappers
@@ -178,14 +172,16 @@ type serverCase struct {
 // treat runs one test of a server. It starts the server unless the test does so itself.
 func treat(ctx context.Context, c *serverCase) error {
 	if c.jsonRPC && !c.protocol.JSONRPC {
-		return &notApplicableError{"JSON-RPC, which the server does not speak"}
+		c.notApplicable("JSON-RPC, which the server does not speak")
+		return nil
 	}
 	if !proc.TellsOfOthers && c.processes {
 		return errors.New("this system does not tell which processes others started")
 	}
 	if c.behind {
 		if _, err := exec.LookPath("sh"); err != nil {
-			return &notApplicableError{"a client that is killed, which takes a shell (sh)"}
+			c.notApplicable("a client that is killed, which takes a shell (sh)")
+			return nil
 		}
 	}
 	c.target.New = c.process

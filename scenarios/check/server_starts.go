@@ -28,7 +28,6 @@ const (
 type starts struct {
 	ready  []float64 // ns to the end of the handshake
 	files  []float64 // files in the folder for temporary files, after the end of the server
-	open   []float64 // open descriptors when the server was ready; 0 if not known
 	memory []float64 // bytes in use when the server was ready; 0 if not known
 }
 
@@ -49,7 +48,6 @@ func startsOften(ctx context.Context, c *serverCase) error {
 			return fmt.Errorf("start %d: %w", n+1, err)
 		}
 		all.ready = append(all.ready, float64(time.Since(start)))
-		all.open = append(all.open, float64(len(proc.OpenFiles(s.Process.Cmd.Process.Pid))))
 		resident, _ := s.Process.Resident()
 		all.memory = append(all.memory, float64(resident))
 		wait := time.Duration(0) // for a server that has shown that it does not exit
@@ -70,8 +68,7 @@ func startsOften(ctx context.Context, c *serverCase) error {
 // judgeStarts judges what the starts of a server left behind, and how long they took.
 func (c *serverCase) judgeStarts(all starts) {
 	n := len(all.ready)
-	half := float64(n) / 2 // one more file or descriptor per two starts
-	if grows(all.files, half) {
+	if grows(all.files, float64(n)/2) { // one more file per two starts
 		c.fails("%d starts left %.0f files in its folder for temporary files", n, all.files[n-1])
 	}
 	left, _ := proc.EndMarked(c.mark, c.leaveTime())
@@ -79,10 +76,6 @@ func (c *serverCase) judgeStarts(all starts) {
 		c.fails("%d starts left processes: %s",
 			n, strings.Join(left[:min(mostNamed, len(left))], ", "))
 		c.Advice = adviceToEnd
-	}
-	if grows(all.open, half) {
-		c.fails("start %d had %.0f descriptors open, the first %.0f",
-			n, all.open[n-1], all.open[0])
 	}
 	if grows(all.memory, all.memory[0]/2) {
 		c.fails("start %d had %s of memory in use, the first %s", n,

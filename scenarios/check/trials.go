@@ -18,14 +18,9 @@ import (
 	"github.com/pipebench/pipebench/syspipe/proc"
 )
 
-// A situation runs one test and sets the verdict of f, which is "ok" at first. If it returns a
-// [notApplicableError], the verdict becomes "unsupported", and after any other error "cannot-tell".
+// A situation runs one test and sets the verdict of f, which is "ok" at first. If it returns an
+// error, the verdict becomes "cannot-tell".
 type situation func(ctx context.Context, f *finding) error
-
-// A notApplicableError is returned by a test that does not apply to what is checked.
-type notApplicableError struct{ about string }
-
-func (e *notApplicableError) Error() string { return "it is about " + e.about }
 
 // alone lists tests that run one by one, after all others. These tests measure times, or judge what
 // the other tests have seen.
@@ -138,16 +133,11 @@ func (o Options) tryOne(
 	if err == nil && f.evidence != nil {
 		f.Evidence, err = results.NewEvidence(f.evidence)
 	}
-	var notApplicable *notApplicableError
-	switch {
-	case errors.As(err, &notApplicable):
-		f.judge(results.Unsupported, "%s", notApplicable)
-	case err != nil:
-		f.judge(results.CannotTell, "%s", strings.TrimSpace(err.Error()))
+	if err != nil {
+		f.cannotTell("%s", strings.TrimSpace(err.Error()))
 	}
 	if f.Verdict == results.Fails || f.Verdict == results.Slow {
-		f.Advice = cmp.Or(f.Advice, f.unbufferedAdvice(), adviceFor(f.Class, o.Command),
-			about.Advice)
+		f.Advice = cmp.Or(f.Advice, adviceFor(f.Class, o.Command), about.Advice)
 	} else {
 		f.Advice = ""
 		f.Reproduce = ""
