@@ -23,7 +23,7 @@ type checkFlags struct {
 	stdin          string
 	expectExit     int
 	expected       expectedFailures
-	reasons        map[string]string // why nothing could be judged, with the first situation of each
+	reasons        map[string]string // why nothing could be judged; the first situation by reason
 	assertFlags
 	sharedFlags
 }
@@ -60,8 +60,9 @@ func (f *checkFlags) register(cmd *cobra.Command) {
 		"a file with a situation per line that is known to fail: exit 3 if another fails, "+
 			"or if one of these no longer does")
 	addDuration(cmd, &o.Timeout, "timeout", 5*time.Second,
-		"deadline of one start; a client has to notice what is wrong within it; the search for a "+
-			"server's limit ends after it, but not before 20s")
+		"deadline of one start; a client has to notice what is wrong within it; a server that "+
+			"does nothing is waited for as long, but at least 10s; the search for a server's "+
+			"limit ends after it, but not before 20s")
 	addChoice(cmd, &o.Protocol, "protocol", check.Protocols(),
 		"what a client reads: messages of MCP, or lines of JSON of any kind")
 	flags.StringVar(&o.Config, "config", "",

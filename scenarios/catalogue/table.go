@@ -47,8 +47,8 @@ var surroundings = []Situation{
 		Advice: "take a broken pipe for the end: exit, and start no more work"},
 	{Name: "full-device",
 		Title: "standard output is a device without room (/dev/full)",
-		Advice: "look at the errors of write, flush and close (in C of fflush(stdout) at the end, " +
-			"since printf only buffers), and exit with another code than 0"},
+		Advice: "look at the errors of write, flush and close (in C of fflush(stdout) at the " +
+			"end, since printf only buffers), and exit with another code than 0"},
 	{Name: "stderr-unread",
 		Title:  "nobody reads standard error",
 		Advice: "log less than a pipe holds, or not in the way of the work"},

@@ -38,8 +38,8 @@ func (p *program) compare(o *outcome) (d difference, compared bool) {
 	return p.nameCut(d, o), true
 }
 
-// compareLoosely is for a program whose runs write lines in another order each time, or have nothing
-// in common but their length. It reports only an output that was certainly cut.
+// compareLoosely is for a program whose runs write lines in another order each time, or have
+// nothing in common but their length. It reports only an output that was certainly cut.
 func (p *program) compareLoosely(o *outcome, level likeness) (d difference, compared bool) {
 	least, most := p.ref().lengths()
 	spread := most - least

@@ -19,11 +19,10 @@ type finding struct {
 	name string // of the situation
 	// If mild is set, f.fails sets the verdict "slow" instead of "fails", since no protocol forbids
 	// the fault.
-	mild     bool
-	evidence any    // a struct, which becomes the record's Evidence; nil for none
-	mark     string // NAME=value in the environment of each process that the test starts
-	temp     string // the folder for temporary files of these processes
-	options  Options
+	mild    bool
+	mark    string // NAME=value in the environment of each process that the test starts
+	temp    string // the folder for temporary files of these processes
+	options Options
 }
 
 // judge sets the verdict and a text about what was found, unless a verdict that is as bad or worse

@@ -53,8 +53,8 @@ func EndAdopted(o Options, side catalogue.Side) (results.Finding, bool) {
 // adviceToEnd is for a program that leaves processes behind.
 const adviceToEnd = "end what you start, or have it end with you"
 
-// findLeft finds the processes that outlived the program, and ends them, so that the next run is not
-// blamed for them. It notes the names of those that hold the program's output.
+// findLeft finds the processes that outlived the program, and ends them, so that the next run is
+// not blamed for them. It notes the names of those that hold the program's output.
 func (o *outcome) findLeft(mark string) {
 	end := time.Now().Add(leftPatience)
 	for ; time.Now().Before(end); time.Sleep(tick) {

@@ -133,14 +133,13 @@ type serverInfo struct {
 func (s *mcpSession) initialize(version string) (serverInfo, error) {
 	var answer serverInfo
 	m, err := s.ask("initialize", []byte(mcpstdio.InitializeParams(version)))
-	if err != nil {
-		return answer, err
+	if err == nil && m.Failure != nil {
+		err = exemption("opens no session of " + version)
 	}
-	if m.Failure != nil {
-		return answer, exemption("opens no session of " + version)
+	if err == nil {
+		_ = json.Unmarshal(m.Result, &answer) // a missing field stays zero
 	}
-	_ = json.Unmarshal(m.Result, &answer) // a missing field stays zero, and the rules look at that
-	return answer, nil
+	return answer, err
 }
 
 // discover asks which versions of MCP the server speaks. If the server refuses to answer, the

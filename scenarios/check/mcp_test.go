@@ -189,7 +189,7 @@ func TestAnswersThatMayBeToAnotherRequestAreNotJudged(t *testing.T) {
 		for _, msg := range c.heard {
 			w.Heard(child.Message{Raw: []byte(msg)})
 		}
-		misfits, _, _ := watch.found()
+		misfits, _ := watch.found()
 		if len(misfits) != c.misfits {
 			t.Errorf("%s: %v", name, misfits)
 		}
@@ -209,7 +209,7 @@ func TestOnlyAServerWithoutSessionsIsHeldToTheirSchema(t *testing.T) {
 		w.Heard(child.Message{Raw: []byte(`{"jsonrpc":"2.0","id":1,"result":{"tools":[]}}`)})
 		w.Sent(jsonrpc.AppendRequest(nil, "2", "tools/list", meta(futureVersion)))
 		w.Heard(child.Message{Raw: []byte(`{"jsonrpc":"2.0","id":2,"result":{}}`)})
-		found, _, _ := watch.found()
+		found, _ := watch.found()
 		if len(found) != misfits {
 			t.Errorf("%s: %v", protocol, found)
 		}
@@ -229,7 +229,7 @@ func TestTheSchemaNamesTheCall(t *testing.T) {
 		w.Sent(jsonrpc.AppendRequest(nil, id, "tools/call", []byte(`{"name":"`+tool+`"}`)))
 		w.Heard(child.Message{Raw: jsonrpc.AppendResult(nil, id, []byte(`{"content":[{}]}`))})
 	}
-	misfits, _, _ := watch.found()
+	misfits, _ := watch.found()
 	if len(misfits) != 1 || misfits[0].Message != `its answer to tools/call of "echo"` {
 		t.Errorf("%v", misfits)
 	}

@@ -20,7 +20,6 @@ type schemaWatch struct {
 	schemas map[string]*mcpSchema // of watchedRevisions, by revision
 	fit     int                   // how many messages fit
 	misfits []Misfit              // the first message of each kind that does not fit
-	framed  int                   // bytes of the smallest message that came in chunks; 0: none
 }
 
 // watchedRevisions are the first revision of MCP without sessions, and the last with sessions. The
@@ -60,12 +59,11 @@ func (w *schemaWatch) begin() child.Watcher {
 	return &conversation{watch: w, asked: map[jsonrpc.ID]askedFor{}}
 }
 
-// found returns the messages that do not fit the schema, and the number of messages that fit. The
-// result framed is the size of the smallest message that came in chunks, or 0.
-func (w *schemaWatch) found() (misfits []Misfit, fit, framed int) {
+// found returns the messages that do not fit the schema, and the number of messages that fit.
+func (w *schemaWatch) found() (misfits []Misfit, fit int) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return w.misfits, w.fit, w.framed
+	return w.misfits, w.fit
 }
 
 // inFrames says why most tests cannot judge a server whose answers come in chunks.
@@ -133,9 +131,6 @@ func (c *conversation) Heard(line child.Message) {
 	w := c.watch
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if line.InChunks && (w.framed == 0 || len(line.Raw) < w.framed) {
-		w.framed = len(line.Raw)
-	}
 	switch {
 	case line.Err != nil || err != nil: // another test judges lines that are no messages
 	case m.Kind().Answers():

@@ -52,10 +52,15 @@ func Server(ctx context.Context, o Options, sink Sink) error {
 				failInFrames(f, s.Protocol().Framing.String())
 				return nil
 			}
-			return treat(ctx, &serverCase{
+			c := &serverCase{
 				finding: f, treatment: t, target: usual, protocol: s.Protocol(), beside: beside,
 				watch: watch,
-			})
+			}
+			err := treat(ctx, c)
+			if err == nil {
+				f.Evidence, err = results.NewEvidence(c.seen)
+			}
+			return err
 		}
 	}
 	return o.try(ctx, catalogue.Server, tries, sink)
@@ -191,7 +196,6 @@ func treat(ctx context.Context, c *serverCase) error {
 	c.target.Behind = c.behind
 	c.seen.Protocol = c.protocol.Name
 	c.seen.Framing = c.protocol.Framing.String()
-	defer func() { c.evidence = c.seen }()
 	if !c.startsItself {
 		var err error
 		c.server, err = target.Start(ctx, c.target, c.protocol)

@@ -130,9 +130,6 @@ func (o Options) tryOne(
 		f.clear()
 		err = errors.New(f.stopped(ctx) + " before this was judged")
 	}
-	if err == nil && f.evidence != nil {
-		f.Evidence, err = results.NewEvidence(f.evidence)
-	}
 	if err != nil {
 		f.cannotTell("%s", strings.TrimSpace(err.Error()))
 	}
