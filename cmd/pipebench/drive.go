@@ -197,9 +197,10 @@ func usageOfOptions(err error) error {
 func (f *driveFlags) drive(ctx context.Context, s *session) error {
 	f.options.Run = s.run
 	f.options.Recording = f.messages
+	show := s.progress.step
 	f.options.Observe = func(step string) {
 		f.step = step
-		s.progress.step(step)
+		show(step)
 	}
 	d, err := drive.Open(ctx, f.options)
 	if err != nil { // the server works at no size, so no assertion holds
@@ -211,7 +212,7 @@ func (f *driveFlags) drive(ctx context.Context, s *session) error {
 	if f.messages != "" {
 		sending = "the messages of " + f.messages
 	}
-	s.progress.note(fmt.Sprintf("%s (process %d) speaks %s in %s; sending %s",
+	s.progress.say(fmt.Sprintf("%s (process %d) speaks %s in %s; sending %s",
 		f.options.Command[0], d.PID(), d.Protocol(), d.Framing(), sending))
 	keep := func(line results.Line) error {
 		if target, ok := line.(results.Target); ok {
@@ -221,6 +222,7 @@ func (f *driveFlags) drive(ctx context.Context, s *session) error {
 	}
 	switch {
 	case f.messages != "":
+		show = s.progress.say // a server that hangs makes each step long
 		err := d.Replay(ctx, f.recording, keep, f.ignore...)
 		return wrap("--messages "+f.messages, usageOfOptions(err))
 	case f.isLoad():

@@ -9,7 +9,6 @@ import (
 
 	"github.com/vbauerster/mpb/v8"
 	"github.com/vbauerster/mpb/v8/decor"
-	"golang.org/x/term"
 
 	"github.com/pipebench/pipebench/results/view"
 )
@@ -44,8 +43,8 @@ func (f *sharedFlags) newProgress(stderr io.Writer) *progress {
 		return nil
 	}
 	p := &progress{stderr: stderr, part: f.part, began: time.Now()}
-	file, ok := stderr.(*os.File)
-	if !ok || !term.IsTerminal(int(file.Fd())) || os.Getenv("TERM") == "dumb" {
+	columns, isTerminal := terminalWidth(stderr)
+	if !isTerminal || columns <= 0 || os.Getenv("TERM") == "dumb" { // a bar needs a width
 		return p
 	}
 	p.container = mpb.New(mpb.WithOutput(stderr), mpb.WithWidth(barWidth))
@@ -125,6 +124,20 @@ func (p *progress) note(what string) {
 	p.step(what)
 	if p != nil && p.bar == nil {
 		writeNotice(p.stderr, what)
+	}
+}
+
+// say prints a line that stays, above the bar if there is one.
+func (p *progress) say(what string) {
+	switch {
+	case p == nil:
+	case p.bar == nil:
+		writeNotice(p.stderr, what)
+	default:
+		columns, _ := terminalWidth(p.stderr)
+		o := view.Options{Width: columns}
+		fmt.Fprintln(p.container, o.Wrap(view.Escape(what)))
+		p.step("")
 	}
 }
 

@@ -378,7 +378,7 @@ func TestAServerThatStopsReadingIsSaidToHaveStopped(t *testing.T) {
 	r, _ := sweepOf(t, o, 1<<10, 96<<10) // more than a pipe holds
 	advice := r.Evidence.Advice
 	for _, want := range []string{
-		"of the request", "stays alive", "pipebench inspect",
+		"of what was sent", "stays alive", "pipebench inspect",
 		"pipebench drive --patience 1m --size 96KiB --protocol lines -- ",
 	} {
 		if !strings.Contains(advice, want) {

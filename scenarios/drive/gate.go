@@ -107,7 +107,7 @@ func failureOfNoSize(t results.Target) error {
 		return nil
 	case r.FailedAtMessage > 0:
 		return fmt.Errorf("the replay ended at message %d to the server: %s",
-			r.FailedAtMessage, t.Verdict)
+			r.FailedAtMessage, target.Verdict(t.Verdict).Text())
 	case r.Different > 0:
 		return fmt.Errorf("%d of %d answers are not as recorded: %s",
 			r.Different, r.Compared, t.Evidence.Why)
@@ -119,11 +119,12 @@ func failureOfNoSize(t results.Target) error {
 
 // afterRequests says how a server failed, and after how many requests if it had served any.
 func afterRequests(t results.Target) string {
+	verdict := target.Verdict(t.Verdict).Text()
 	if t.FailsOnCharacters() {
-		return t.Verdict + " with characters of several bytes, not with ASCII"
+		return verdict + " with characters of several bytes, not with ASCII"
 	}
 	if f := t.Evidence.Failure; f != nil && f.ServedBefore > 0 {
-		return fmt.Sprintf("%s after %d requests", t.Verdict, f.ServedBefore)
+		return fmt.Sprintf("%s after %d requests", verdict, f.ServedBefore)
 	}
-	return t.Verdict
+	return verdict
 }

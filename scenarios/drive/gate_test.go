@@ -61,3 +61,20 @@ func TestOnlyASearchBeyondAFailureSaysThatItIsNotOverASize(t *testing.T) {
 		}
 	}
 }
+
+// An error has the words of the screen, not the names of the results file.
+func TestAFailureIsSaidInWords(t *testing.T) {
+	ended := results.Target{Verdict: "deaf"}
+	ended.Evidence.Replay = &results.ReplayEvidence{FailedAtMessage: 8}
+	counts := results.Target{Verdict: "deaf", Size: 1 << 10}
+	counts.Evidence.Failure = &results.FailureEvidence{AnySize: true, ServedBefore: 3}
+	for want, failed := range map[string]results.Target{
+		"the replay ended at message 8 to the server: no reply, process alive":            ended,
+		"the server fails, and not over a size: no reply, process alive after 3 requests": counts,
+	} {
+		err := drive.Failed(&results.Set{Targets: []results.Target{failed}})
+		if err == nil || err.Error() != want {
+			t.Errorf("got %v, want %q", err, want)
+		}
+	}
+}

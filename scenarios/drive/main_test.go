@@ -47,6 +47,11 @@ func TestMain(m *testing.M) {
 	os.Exit(runTests(m))
 }
 
+func computeForEver() {
+	for {
+	}
+}
+
 // runTests runs all tests, and fails if they leave anything behind together: those that run beside
 // each other cannot be told apart in this.
 func runTests(m *testing.M) int {
@@ -506,6 +511,20 @@ var servers = map[string]func(arg string) error{
 			hangs = hangs || strings.Contains(line, text)
 			if !hangs {
 				fmt.Println(refusal(line))
+			}
+		})
+	},
+	// computes from the first line that has "compute" in it: in the loop that reads, or beside it
+	"computes": func(where string) error {
+		return each(func(line string) {
+			if !strings.Contains(line, "compute") {
+				fmt.Println(refusal(line))
+				return
+			}
+			if where == "beside" {
+				go computeForEver()
+			} else {
+				computeForEver()
 			}
 		})
 	},

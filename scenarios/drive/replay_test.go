@@ -146,9 +146,9 @@ func TestAReplaySaysWhatCameBeforeARequestWithoutAnswer(t *testing.T) {
 	}
 }
 
-// adviceOnTwo says what was shown of message 2 in a replay, and what is likely.
+// adviceOnTwo says what was shown of message 2 in a replay.
 const adviceOnTwo = "with message 2 there is no answer to message 3, and without it there is " +
-	"one; message 2 may leave a lock held "
+	"one: what it holds matters, or how many messages come before; "
 
 // A small notification may take a lock, or end the thread that reads.
 func TestAReplayTriesWithoutASmallNotification(t *testing.T) {
@@ -165,7 +165,8 @@ func TestAReplayTriesWithoutASmallNotification(t *testing.T) {
 	e := replayed(t, "hangs lock", "jsonrpc", messages).Evidence
 	const says = "; right after message 2, lock of 33 B, which expects no answer; without " +
 		"message 2 it is answered"
-	if !strings.HasSuffix(e.Why, says) || !strings.HasPrefix(e.Advice, adviceOnTwo) {
+	const advice = "it read the whole request, gave no answer and stays alive: "
+	if !strings.HasSuffix(e.Why, says) || !strings.HasPrefix(e.Advice, advice) {
 		t.Errorf("says %q and advises %q", e.Why, e.Advice)
 	}
 }
@@ -189,7 +190,7 @@ func TestAReplayNamesWhatOnlyItAnswered(t *testing.T) {
 	}
 }
 
-// A message is no cause if the server fails at its number, or fails now and then.
+// A message is not called the cause if the server fails at its number, or fails now and then.
 func TestAReplayBlamesNoMessageForACountOrForChance(t *testing.T) {
 	t.Parallel()
 	const change = `{"jsonrpc":"2.0","method":"change","params":{}}`
@@ -200,21 +201,21 @@ func TestAReplayBlamesNoMessageForACountOrForChance(t *testing.T) {
 			payload.Message{Dir: "request", Size: len(body), Body: []byte(body)})
 	}
 	for _, row := range []struct {
-		server string
-		at     int
-		says   string
+		server       string
+		at           int
+		says, advice string
 	}{
-		{"counts 6", 6, "; without message 5 it is answered, and also without message 4: it " +
-			"depends on how many messages came before"},
+		{"counts 6", 6, "; without message 5 it is answered", "it read the whole request"},
 		{"once " + filepath.Join(t.TempDir(), "hovered"), 2,
-			"; sent once more, the same messages did not fail there: it comes now and then"},
+			"; sent once more, the same messages did not fail there: it comes now and then",
+			"no message alone is the cause"},
 	} {
 		t.Run(row.server, func(t *testing.T) {
 			t.Parallel()
 			e := replayed(t, row.server, "jsonrpc", messages).Evidence
 			if e.Replay.FailedAtMessage != row.at || e.Replay.Replayed != row.at ||
 				!strings.HasSuffix(e.Why, row.says) ||
-				!strings.HasPrefix(e.Advice, "no message alone is the cause") {
+				!strings.HasPrefix(e.Advice, row.advice) {
 				t.Errorf("%+v: %s\n%s", e.Replay, e.Why, e.Advice)
 			}
 		})
@@ -251,8 +252,8 @@ func TestAReplayTellsCharactersFromSize(t *testing.T) {
 	}
 }
 
-// A wrong length is named, and so is the message in which a server stops reading. The advice
-// repeats the replay.
+// A wrong length is named, and so is how much a server read that stops reading. The advice repeats
+// the replay.
 func TestAReplayNamesWhatALanguageServerDidWrong(t *testing.T) {
 	t.Parallel()
 	const hover = `{"jsonrpc":"2.0","id":2,"method":"hover"}`
@@ -272,8 +273,10 @@ func TestAReplayNamesWhatALanguageServerDidWrong(t *testing.T) {
 			"a message came that announces 62 B and goes on behind them", "count them"},
 		{"mislength 0 mixes", "mixed messages", "; a message came with the header of another in it",
 			"two writers of the server mix their messages"},
-		{"mislength 0 deaf", "deaf", "; the server stopped reading in message 1, open of 150,045 B",
-			"run pipebench drive --patience 1m --messages tap.jsonl --protocol lsp -- "},
+		{"mislength 0 deaf", "deaf", "; right after message 1, open of 150,045 B, which expects no " +
+			"answer; without message 1 it is answered", "B of what was sent, then stopped " +
+			"reading and stays alive: to see what it does instead, run pipebench drive " +
+			"--patience 1m --messages tap.jsonl --protocol lsp -- "},
 		{"mislength 0 asks", "deaf", `; the server asked workspace/configuration (id "c"), was ` +
 			"answered, and wrote nothing since", waits},
 		{"mislength 0 awaits", "deaf", `; the server asked workspace/configuration (id "c"), was ` +
@@ -301,8 +304,9 @@ func TestAReplayNamesWhatALanguageServerDidWrong(t *testing.T) {
 				!strings.Contains(e.Advice, row.advice) {
 				t.Errorf("%s: %s\n%s", set.Targets[0].Verdict, e.Why, e.Advice)
 			}
-			if strings.HasSuffix(row.server, "asks") && strings.Contains(e.Why, "stopped reading") {
-				t.Errorf("it read all messages: %s", e.Why)
+			if strings.HasSuffix(row.server, "asks") &&
+				strings.Contains(e.Advice, "stopped reading") {
+				t.Errorf("it read all messages: %s", e.Advice)
 			}
 		})
 	}
@@ -609,5 +613,53 @@ func TestAReplayNamesAnAnswerThatIsNotFlushed(t *testing.T) {
 	const want = "; it came at the end of the input"
 	if kept.Verdict != string(target.Buffered) || !strings.HasSuffix(kept.Evidence.Why, want) {
 		t.Errorf("%s: %q", kept.Verdict, kept.Evidence.Why)
+	}
+}
+
+// That a server computes is said whether it still reads or not, and instead of a guess.
+func TestAReplaySaysThatAServerComputes(t *testing.T) {
+	t.Parallel()
+	const first = `{"jsonrpc":"2.0","id":1,"method":"hover"}`
+	const change = `{"jsonrpc":"2.0","method":"compute"}`
+	const second = `{"jsonrpc":"2.0","id":2,"method":"hover"}`
+	const request = `{"jsonrpc":"2.0","id":2,"method":"compute"}`
+	for _, row := range []struct {
+		server   string
+		messages []string
+		verdict  target.Verdict
+		says     string
+	}{
+		{"computes", []string{first, change, second}, target.Deaf, "; it computed all that " +
+			"time; right after message 2, compute of 36 B, which expects no answer; without " +
+			"message 2 it is answered"},
+		{"computes beside", []string{first, request}, target.Unanswered,
+			"; it computed all that time"},
+	} {
+		t.Run(row.server, func(t *testing.T) {
+			t.Parallel()
+			o := server(row.server)
+			o.Protocol = "jsonrpc"
+			o.Patience = 200 * time.Millisecond
+			var steps []string
+			o.Observe = func(step string) { steps = append(steps, step) }
+			text := strings.Join(row.messages, "\n") + "\n"
+			set := new(results.Set)
+			err := begin(t, o).Replay(t.Context(), recording(t, text), keepIn(set))
+			if err != nil {
+				t.Fatal(err)
+			}
+			kept := set.Targets[0]
+			e := kept.Evidence
+			if kept.Verdict != string(row.verdict) || !strings.HasSuffix(e.Why, row.says) ||
+				!e.Failure.Computed ||
+				!strings.HasPrefix(e.Advice, "it computed all that time and stays alive") {
+				t.Errorf("%s: %s\n%s", kept.Verdict, e.Why, e.Advice)
+			}
+			said := strings.Join(steps, "\n")
+			const atOnce = "; it computed all that time: trying the same messages again"
+			if row.verdict == target.Deaf && !strings.Contains(said, atOnce) {
+				t.Errorf("before the cause is known, it says %q", said)
+			}
+		})
 	}
 }

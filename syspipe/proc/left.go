@@ -82,7 +82,10 @@ func endAll(
 			return left, true
 		}
 		now := time.Now()
-		isOver := !now.Before(deadline) && !slices.ContainsFunc(pids, isRunnable)
+		isAtWork := slices.ContainsFunc(pids, func(pid int) bool {
+			return hasThread(pid, runnableStates)
+		})
+		isOver := !now.Before(deadline) && !isAtWork
 		if isOver || !now.Before(lastDeadline) {
 			for _, pid := range pids {
 				left = kill(pid, left)

@@ -4,6 +4,7 @@ import (
 	"os"
 	"slices"
 	"strconv"
+	"strings"
 	"syscall"
 	"time"
 
@@ -92,20 +93,28 @@ func (p *Process) PeakMemory() (int64, bool) {
 
 // Runnable reports whether a thread of the process or of a descendant runs, or waits for a CPU or a
 // disk. It is false if the system does not tell.
-func (p *Process) Runnable() bool {
+func (p *Process) Runnable() bool { return p.hasThread(runnableStates) }
+
+// Computes reports whether a thread of the process or of a descendant runs, or waits for a CPU. It
+// is false if the system does not tell.
+func (p *Process) Computes() bool { return p.hasThread("R") }
+
+func (p *Process) hasThread(states string) bool {
 	root, ok := p.running()
-	if !ok {
-		return false
-	}
-	return slices.ContainsFunc(procfs.Tree(root), isRunnable)
+	return ok && slices.ContainsFunc(procfs.Tree(root), func(pid int) bool {
+		return hasThread(pid, states)
+	})
 }
 
-// isRunnable reports whether a thread of the process runs, or waits for a CPU or a disk.
-func isRunnable(pid int) bool {
+// runnableStates are the states of threads that run, or wait for a CPU or a disk.
+const runnableStates = "RD"
+
+// hasThread reports whether a thread of a process is in one of the states.
+func hasThread(pid int, states string) bool {
 	threads, _ := procfs.Threads(pid)
 	for _, tid := range threads {
 		stat, err := procfs.ReadThread(pid, tid)
-		if err == nil && (stat.State == 'R' || stat.State == 'D') {
+		if err == nil && strings.IndexByte(states, stat.State) >= 0 {
 			return true
 		}
 	}

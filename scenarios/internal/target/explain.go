@@ -42,9 +42,12 @@ func (s *Server) Explain(ctx context.Context, before Usage, out *Outcome) {
 		s.explainSilence(ctx, out)
 	case Endless: // no probe: nobody would read the answer
 	default:
-		e.Probe = s.probe(ctx)
+		e.Probe = s.probe(ctx, false /* brief */)
 	}
-	if out.Verdict == Deaf && !e.Unsent && question != nil {
+	e.Computed = e.Computed && (out.Verdict == Deaf || out.Verdict == Unanswered)
+	if e.Computed {
+		out.Why += "; it computed all that time"
+	} else if out.Verdict == Deaf && !e.Unsent && question != nil {
 		e.Question = *question
 		out.Why += fmt.Sprintf("; the server asked %s, was answered, and wrote nothing since",
 			*question)
@@ -65,10 +68,10 @@ func (s *Server) Explain(ctx context.Context, before Usage, out *Outcome) {
 	e.StderrTail = s.StderrLines()
 }
 
-// explainAtEnd ends the server's input if the server has answered nothing since a request. If the
-// answer comes then, the verdict becomes Buffered.
+// explainAtEnd ends the server's input if the server has answered nothing since a request and does
+// not compute. If the answer comes then, the verdict becomes Buffered.
 func (s *Server) explainAtEnd(out *Outcome) {
-	if out.Verdict != Deaf || out.Evidence.Probe != probeSilent {
+	if out.Verdict != Deaf || out.Evidence.Probe != probeSilent || out.Evidence.Computed {
 		return
 	}
 	s.CloseInput()
@@ -120,7 +123,7 @@ func (s *Server) explainSilence(ctx context.Context, out *Outcome) {
 			out.Half = true
 			return
 		}
-		e.Probe = s.probe(ctx)
+		e.Probe = s.probe(ctx, e.Computed)
 		if out.cameLate() {
 			return
 		}
@@ -195,15 +198,18 @@ func explainFull(out *Outcome) {
 	}
 }
 
-// probe sends a small request, and returns what came of it, such as probeAnswered.
-func (s *Server) probe(ctx context.Context) string {
+// probe sends a small request, and returns what came of it, such as probeAnswered. If brief is set,
+// it does not wait long for a server that is at work.
+func (s *Server) probe(ctx context.Context, brief bool) string {
 	if s.Process.Ended(0) {
 		return probeGone
 	}
 	before := s.receive.Load() // the receiver of a request that may still be answered
 	defer s.receive.Store(before)
 	const number = manyIDs - 1 // no other request has so high a number
-	out := s.exchange(ctx, s.Protocol().Smallest(Transport), number, s.o.Patience)
+	request := s.Protocol().Smallest(Transport)
+	request.Brief = brief
+	out := s.exchange(ctx, request, number, s.o.Patience)
 	switch {
 	case out.Verdict == OK || out.Verdict == ErrorReply:
 		return probeAnswered

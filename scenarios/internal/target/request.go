@@ -27,6 +27,8 @@ type Request struct {
 	Lead [][]byte
 	// Least is the shortest time limit for the answer.
 	Least time.Duration
+	// Brief says that it only matters whether an answer comes soon, and not why none does.
+	Brief bool
 	// AtEnd says that the server's input may be ended to see whether the answer comes then.
 	AtEnd bool
 

@@ -57,8 +57,11 @@ func (o *Outcome) fail(v Verdict, format string, args ...any) {
 	o.Evidence = cmp.Or(o.Evidence, new(results.FailureEvidence))
 }
 
-// maxPatience is the factor by which the time limit grows for a server that is still at work.
-const maxPatience = 10
+// The factors by which the time limit grows for a server that is still at work.
+const (
+	maxPatience   = 10
+	briefPatience = 2 // of a Request with Brief
+)
 
 // LimitOf returns the time limit for requests that have the given number of bytes in all. A server
 // gets that time to take the requests, and the same time again to answer.
@@ -85,13 +88,10 @@ func (s *Server) Trip(ctx context.Context, r *Request, i int64) (Outcome, error)
 	if ctx.Err() != nil {
 		return Outcome{}, context.Cause(ctx)
 	}
-	if out.Verdict != OK {
-		computed := hasComputed(before.CPU, s.Usage().CPU, time.Since(began))
+	if out.Verdict != OK && !r.Brief {
+		out.Evidence = cmp.Or(out.Evidence, new(results.FailureEvidence))
+		out.Evidence.Computed = time.Since(began) >= maxPatience*limit && s.computes(before)
 		s.Explain(ctx, before, &out)
-		if computed && (out.Verdict == Deaf || out.Verdict == Unanswered) {
-			out.Evidence.Computed = true
-			out.Why += "; it computed all that time"
-		}
 		if r.AtEnd {
 			s.explainAtEnd(&out)
 		}
@@ -149,6 +149,11 @@ func (s *Server) sendTogether(ctx context.Context, limit time.Duration, msgs [][
 // exchange sends the i-th copy of the request and waits for its answer. A late answer goes into
 // Outcome.answer, until the caller calls s.Receive(nil).
 func (s *Server) exchange(ctx context.Context, r *Request, i int64, limit time.Duration) Outcome {
+	if r.Brief {
+		brief, stop := context.WithTimeout(ctx, briefPatience*limit)
+		defer stop()
+		ctx = brief
+	}
 	msgs := [][]byte{r.Number(i)}
 	if r.Query != nil {
 		msgs = append(msgs, r.Query.Number(i))

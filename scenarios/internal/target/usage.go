@@ -1,8 +1,6 @@
 package target
 
 import (
-	"time"
-
 	"github.com/pipebench/pipebench/results"
 	"github.com/pipebench/pipebench/syspipe/proc"
 )
@@ -66,12 +64,11 @@ func ifKnown[N ~int | ~int64](n N, known bool) *int64 {
 	return new(int64(n))
 }
 
-// hasComputed reports whether a server computed nearly all the time that it was waited for, by its
-// processor time before and now.
-func hasComputed(before, now *int64, waited time.Duration) bool {
-	const nearlyAll = 0.8
-	used := difference(now, before)
-	return used != nil && float64(*used) > nearlyAll*float64(waited)
+// computes reports whether the server computes, and has written nothing since it had used before.
+// If the system does not tell whether it computes, that it wrote nothing decides.
+func (s *Server) computes(before Usage) bool {
+	isSilent := s.Out.Bytes() == before.Received
+	return isSilent && (!proc.TellsOfOthers || s.Process.Computes())
 }
 
 // difference returns now - before, or nil if one of them is not known.

@@ -192,6 +192,9 @@ const (
 func (o *Outcome) Advice(command string) string {
 	e := o.Evidence
 	switch {
+	case e != nil && e.Computed:
+		return AdviceToInspect("it computed all that time", command) + "; its stack says what it " +
+			"computes (in Python py-spy dump --pid PID)"
 	case o.Verdict == Unanswered && o.arrivals.n > 0:
 		return o.Why + "; " + o.adviceOnArrivals()
 	case o.Verdict == Unanswered || o.Verdict == ErrorReply || o.Verdict == Corrupt:
@@ -209,9 +212,6 @@ func (o *Outcome) Advice(command string) string {
 	case e.Question != "":
 		return AdviceToInspect("it may wait for the answer to "+e.Question+" in the thread that "+
 			"should take it", command)
-	case e.Computed:
-		return AdviceToInspect("it computed all that time", command) + "; its stack says what it " +
-			"computes (in Python py-spy dump --pid PID)"
 	}
 	return AdviceToInspect(readingText(e), command)
 }
@@ -246,12 +246,12 @@ func readingText(e *results.FailureEvidence) string {
 	case !stopped:
 		return "it read the whole request, gave no answer"
 	case e.UnreadStdin == nil:
-		return "its input took " + stat.FormatBytes(read) + " of the request and no more; it " +
+		return "its input took " + stat.FormatBytes(read) + " of what was sent and no more; it " +
 			"does not read"
 	case read <= 0:
-		return "it read nothing of the request"
+		return "it read nothing of what was sent"
 	}
-	return "it read " + stat.FormatBytes(read) + " of the request, then stopped reading"
+	return "it read " + stat.FormatBytes(read) + " of what was sent, then stopped reading"
 }
 
 // A HandshakeError is returned for a command that starts, but cannot be spoken to.
