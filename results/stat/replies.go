@@ -14,8 +14,7 @@ type Call struct {
 	Answered bool
 	NS       int64 // nanoseconds from the request to its reply
 
-	Before  results.Message // the same side's message right before the request; zero if none
-	Largest results.Message // the largest message from the same side before it
+	Before results.Message // the same side's message right before the request; zero if none
 }
 
 // Calls lists the requests to servers, each with the next reply of the same id in the same
@@ -59,9 +58,9 @@ type callID struct{ run, id string }
 
 // sent describes what was sent so far in one direction of a recording.
 type sent struct {
-	last, largest results.Message
-	stall         int64 // how long the write of the last message waited
-	earlier       int64 // when the write before that one was recorded
+	last    results.Message
+	stall   int64 // how long the write of the last message waited
+	earlier int64 // when the write before that one was recorded
 }
 
 // A pairing pairs requests and replies. A reply may be recorded before its request, because a
@@ -77,16 +76,13 @@ type pairing struct {
 // time. Only the first of these messages says how long the write waited.
 func (p *pairing) addSent(m results.Message) {
 	s := p.sent[m.Run]
-	call := Call{Request: m, Before: s.last, Largest: s.largest}
+	call := Call{Request: m, Before: s.last}
 	if m.T != s.last.T {
 		s.stall = 0
 		s.earlier = s.last.T
 	}
 	s.stall = max(s.stall, m.Stall)
 	s.last = m
-	if m.Size >= s.largest.Size {
-		s.largest = m
-	}
 	p.sent[m.Run] = s
 	if len(m.ID) > 0 && m.Method != "" {
 		p.addRequest(call, m.T-s.stall, s.earlier)

@@ -37,7 +37,7 @@ func asksUnseen(s *results.Set, messages []results.Message) bool {
 	hidesID := func(m results.Message) bool {
 		return m.Dir == "request" && len(m.ID) == 0 && (m.Method == "" || m.Size > searchedSize)
 	}
-	return hasGap || traffic(s, run, "request").Strays > 0 ||
+	return hasGap || traffic(s, messages, "request").Strays > 0 ||
 		slices.ContainsFunc(messages, hidesID)
 }
 

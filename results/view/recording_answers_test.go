@@ -63,39 +63,3 @@ func TestExtraAnswersAreNamedFirst(t *testing.T) {
 		t.Errorf("with a gap: got %q", first)
 	}
 }
-
-// An answer that comes as soon as the client sends more, or ends, may have waited in a buffer.
-func TestAnAnswerThatWasHeldBackIsNamed(t *testing.T) {
-	const asks = "perhaps the server does not flush its output."
-	for _, tt := range []struct {
-		name     string
-		method   string
-		answered int64
-		want     string // how the sentence about the slowest answer ends; "" if there is none
-	}{
-		{"with the next message", "a", 5e9 + 1e6, "The answer came 1.00 ms after the client's " +
-			"next message: " + asks},
-		{"before the next message", "a", 5e9 - 1e6, "(id 1), 4.00 s."},
-		{"long after the next message", "a", 6e9, "(id 1), 5.00 s."},
-		{"before the next message, at the start", "initialize", 5e9 - 1e6, ""},
-		{"with the next message, at the start", "initialize", 5e9 + 1e6,
-			"Slowest: initialize (id 1), 4.00 s. The answer came 1.00 ms after the client's " +
-				"next message: " + asks},
-	} {
-		set := conversation("1 "+tt.method, "", "1")
-		set.Messages[0].T = 1e9
-		set.Messages[1] = results.Message{Dir: "request", Method: "b", T: 5e9}
-		set.Messages[2].T = tt.answered
-		said := strings.Join(recordingSummary(set, ""), "\n")
-		if !strings.Contains(said, tt.want+"\n") ||
-			tt.want == "" && strings.Contains(said, "Slowest") {
-			t.Errorf("%s: no %q in %q", tt.name, tt.want, said)
-		}
-	}
-	set := conversation("1 initialize", "1")
-	set.Messages[1].T = 9e9 + 1e6
-	want := "The answer came 1.00 ms after the client's end: " + asks
-	if first := recordingSummary(set, "")[0]; !strings.HasSuffix(first, want) {
-		t.Errorf("with the client's end: got %q, want %q", first, want)
-	}
-}

@@ -1,11 +1,11 @@
 package view
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"regexp"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/pipebench/pipebench/results"
 	"github.com/pipebench/pipebench/results/stat"
@@ -23,29 +23,27 @@ const (
 // The function causes lists what may have ended a conversation, or have made a client and a server
 // wait for each other, with the surest cause first. All messages must be of one server.
 func causes(s *results.Set, messages []results.Message) []string {
+	toServer := traffic(s, messages, "request")
+	toClient := traffic(s, messages, "reply")
 	cut := cutText(s, messages)
-	said := []string{cut}
-	server, serverStopped := stoppedText(s, messages, "request")
-	client, clientStopped := stoppedText(s, messages, "reply")
-	waits := nonEmpty([]string{server, client})
+	waits := nonEmpty([]string{
+		stoppedText(toServer, messages, "request"), stoppedText(toClient, messages, "reply"),
+	})
 	if len(waits) == 2 {
-		waits[1] += " If they waited at once: let each side read while it writes."
+		waits = append(waits, "If they waited at once: let each side read while it writes.")
 	}
-	if serverStopped && clientStopped {
-		said = append(said, strings.Join(waits, " "))
-		waits = nil
-	}
+	said := []string{cut, strings.Join(waits, " ")}
 	for _, t := range s.Targets {
 		if t.Evidence.Traffic != nil && failed(t, messages) {
 			said = append(said, "The server"+Escape(endText(s, t)))
 		}
 	}
 	if cut == "" { // a cut leaves the rest as text
-		said = append(said, strayText(s, messages))
+		said = append(said, strayText(toClient, "reply"), strayText(toServer, "request"))
 	}
-	said = append(said, waits...)
 	return nonEmpty(append(said,
-		unfinishedText(s, messages),
+		unfinishedText(toServer, "request"),
+		unfinishedText(toClient, "reply"),
 		extraAnswersText(s, messages),
 		owedText(messages),
 	))
@@ -66,27 +64,18 @@ func owedText(messages []results.Message) string {
 }
 
 // stoppedText says how long the sender of messages in direction dir had to wait because the
-// receiver did not read. The text is "" if the sender did not wait long. If stopped is true, the
-// receiver read no more at all.
-func stoppedText(
-	s *results.Set, messages []results.Message, dir string,
-) (text string, stopped bool) {
-	longest := int64(0)            // of the messages that passed
-	sums := make(map[string]int64) // of the waits of these messages, by run
+// receiver did not read. The text is "" if the sender did not wait long.
+func stoppedText(t results.DirectionTraffic, messages []results.Message, dir string) string {
+	longest := int64(0)    // of the messages that passed
+	endless := t.StalledNS // of a message that never passed completely
 	for _, m := range messages {
-		stall := m.Stall
-		if m.Dir != dir {
-			stall = 0 // sums still needs the run, which may have no message in direction dir
+		if m.Dir == dir {
+			longest = max(longest, m.Stall)
+			endless -= m.Stall
 		}
-		longest = max(longest, stall)
-		sums[m.Run] += stall
-	}
-	endless := int64(0) // the longest wait of a message that never passed completely
-	for run, sum := range sums {
-		endless = max(endless, traffic(s, run, dir).StalledNS-sum)
 	}
 	if max(longest, endless) < longStall {
-		return "", false
+		return ""
 	}
 	did := "stopped reading"
 	if longest > endless {
@@ -98,24 +87,35 @@ func stoppedText(
 		reader, writer = writer, reader
 	}
 	return fmt.Sprintf("The %s %s: the %s waited %s to write.", reader, did, writer,
-		results.FormatDuration(float64(max(longest, endless)))), longest <= endless
+		results.FormatDuration(float64(max(longest, endless))))
 }
 
-// traffic returns the counts of one direction of a recorded run. All counts are zero if some
-// messages were not recorded.
-func traffic(s *results.Set, run, dir string) results.DirectionTraffic {
-	t := recordedTarget(s, run)
-	if t == nil {
-		return results.DirectionTraffic{}
+// traffic returns the counts of one direction that the sentences need, of all recorded runs of the
+// messages. It leaves out runs of which some messages were not recorded.
+func traffic(s *results.Set, messages []results.Message, dir string) results.DirectionTraffic {
+	var sum results.DirectionTraffic
+	for _, own := range grouped(messages, func(m results.Message) string { return m.Run }) {
+		target := recordedTarget(s, own[0].Run)
+		if target == nil {
+			continue
+		}
+		t := target.Evidence.Traffic.Requests
+		if dir == "reply" {
+			t = target.Evidence.Traffic.Replies
+		}
+		if t.Gaps > 0 {
+			continue
+		}
+		sum.StalledNS += t.StalledNS
+		sum.Strays += t.Strays
+		sum.BareHeaders += t.BareHeaders
+		sum.FirstStray = cmp.Or(sum.FirstStray, t.FirstStray)
+		if t.Announced > 0 {
+			sum.Announced = t.Announced
+			sum.Came = t.Came
+		}
 	}
-	counts := t.Evidence.Traffic.Requests
-	if dir == "reply" {
-		counts = t.Evidence.Traffic.Replies
-	}
-	if counts.Gaps > 0 {
-		return results.DirectionTraffic{}
-	}
-	return counts
+	return sum
 }
 
 // cutText names the first message that a wrong Content-Length cut.
@@ -132,15 +132,10 @@ func cutText(s *results.Set, messages []results.Message) string {
 		if m.Body == "" {
 			fault = "has no method and no id"
 		}
-		why := "its Content-Length may count characters instead of bytes"
-		switch {
-		case len(m.ID) > 0 || m.Method != "": // it holds a whole object, and more
-			why = "its Content-Length may be larger than the message"
-		case HasHeader([]byte(m.Body)):
+		why := "its Content-Length may be wrong: it has to count bytes, not characters"
+		if HasHeader([]byte(m.Body)) {
 			why = "the header of another message is in it. Two writers mix their messages: lock " +
 				"around header and body. Or one was not written to its end"
-		case m.Body != "" && utf8.RuneCountInString(m.Body) == len(m.Body):
-			why = "its Content-Length may be too small"
 		}
 		return fmt.Sprintf("Message %d %s, of %s, %s: %s.",
 			count[d], sideText(m.Dir), stat.FormatBytes(m.Size), fault, why)
@@ -156,45 +151,34 @@ func HasHeader(message []byte) bool { return innerHeader.Match(message) }
 
 // strayText says how often a side wrote headers that strict readers do not accept, or text between
 // its messages.
-func strayText(s *results.Set, messages []results.Message) string {
-	for _, run := range grouped(messages, func(m results.Message) string { return m.Run }) {
-		for _, dir := range []string{"reply", "request"} {
-			t := traffic(s, run[0].Run, dir)
-			if t.BareHeaders > 0 {
-				const says = "LF alone ends lines in %s %s: readers that look for CR LF wait for " +
-					"ever. End each line of a header with CR LF (\\r\\n)."
-				headers := results.FormatCount(int(t.BareHeaders), "header")
-				return fmt.Sprintf(says, headers, sideText(dir))
-			}
-			if t.Strays == 0 {
-				continue
-			}
-			first := ""
-			if t.FirstStray != "" {
-				first = fmt.Sprintf(", the first: %q", t.FirstStray)
-			}
-			const says = "Text that is no message came %s at %s%s. Strict readers break at it."
-			places := results.FormatCount(int(t.Strays), "place")
-			return fmt.Sprintf(says, sideText(dir), places, first)
-		}
+func strayText(t results.DirectionTraffic, dir string) string {
+	if t.BareHeaders > 0 {
+		const says = "LF alone ends lines in %s %s: readers that look for CR LF wait for ever. " +
+			"End each line of a header with CR LF (\\r\\n)."
+		headers := results.FormatCount(int(t.BareHeaders), "header")
+		return fmt.Sprintf(says, headers, sideText(dir))
 	}
-	return ""
+	if t.Strays == 0 {
+		return ""
+	}
+	first := ""
+	if t.FirstStray != "" {
+		first = fmt.Sprintf(", the first: %q", t.FirstStray)
+	}
+	const says = "Text that is no message came %s at %s%s. Strict readers break at it."
+	places := results.FormatCount(int(t.Strays), "place")
+	return fmt.Sprintf(says, sideText(dir), places, first)
 }
 
 // unfinishedText names a last message of which less came than its header announces.
-func unfinishedText(s *results.Set, messages []results.Message) string {
-	for _, run := range grouped(messages, func(m results.Message) string { return m.Run }) {
-		for _, dir := range []string{"request", "reply"} {
-			t := traffic(s, run[0].Run, dir)
-			if t.Announced > 0 {
-				const says = "The last message %s announces %s; %s came: its length is wrong, or " +
-					"the rest was not written."
-				return fmt.Sprintf(says, sideText(dir), stat.FormatBytes(t.Announced),
-					results.FormatGrouped(t.Came))
-			}
-		}
+func unfinishedText(t results.DirectionTraffic, dir string) string {
+	if t.Announced == 0 {
+		return ""
 	}
-	return ""
+	const says = "The last message %s announces %s; %s came: its length is wrong, or the rest " +
+		"was not written."
+	return fmt.Sprintf(says, sideText(dir), stat.FormatBytes(t.Announced),
+		results.FormatGrouped(t.Came))
 }
 
 // sideText says where messages in direction dir go.
