@@ -110,12 +110,7 @@ func nextStep(r *inspect.Report) []string {
 			d.Kind == inspect.Unread && d.PID > 0, d.Kind == inspect.MutualRead && isDriven(r, d):
 			step = lookAtStack(p)
 		case d.Kind == inspect.MutualRead:
-			step = recordAndDrive(r, command)
-			if p.InFutex > 0 {
-				const says = ". Or, while it hangs, with %s in futex (idle, or in a lock), %s"
-				others := results.FormatCount(p.InFutex, "other thread")
-				step += fmt.Sprintf(says, others, lookAtStack(p))
-			}
+			step = recordAndDrive(r, command) + ". Or, while it hangs, " + lookAtStack(p)
 		}
 		if step != "" {
 			return []string{"next: " + step}

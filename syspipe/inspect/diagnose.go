@@ -34,19 +34,16 @@ const (
 	SelfHeld     Problem = "self-held"
 	HeldOpen     Problem = "held-open"
 	TwoReaders   Problem = "two-readers"
-	Leak         Problem = "leak"
-	IgnoresTerm  Problem = "ignores-sigterm"
 	Stopped      Problem = "stopped"
 	OpensFIFO    Problem = "opens-fifo"
 	Spins        Problem = "spins"
-	Buffers      Problem = "buffers"
 )
 
 // problems lists the kinds of problem in the order in which a report names them: those that best
 // explain a hang come first. The kinds after [Unread] do not explain a hang.
 var problems = []Problem{
 	MutualWrite, Undrained, Stopped, OpensFIFO, SelfHeld, TwoReaders, MutualRead, ChildAtStdin,
-	Pauses, Spins, Buffers, Unread, PeerLeft, Leak, IgnoresTerm, HeldOpen,
+	Pauses, Spins, Unread, PeerLeft, HeldOpen,
 }
 
 func (kind Problem) rank() int { return slices.Index(problems, kind) }
@@ -66,27 +63,19 @@ func (d Diagnosis) order() int {
 }
 
 // compare adds to r what has happened since an earlier report. It drops each diagnosis that the
-// earlier report does not confirm, unless the diagnosis takes two reports. inDoubt is true if a
-// process may be busy for nothing, but only a longer look can tell.
-func (r *Report) compare(before *Report) (inDoubt bool) {
+// earlier report does not confirm, unless the diagnosis takes two reports.
+func (r *Report) compare(before *Report) {
 	r.Look = r.taken.Sub(before.taken)
 	for i := range r.Processes {
 		p := &r.Processes[i]
-		p.InFutex = min(p.InFutex, before.Proc(p.PID).InFutex)
 		p.Recent = p.Total.since(before.Proc(p.PID).Total)
-		if p.Recent != nil {
-			how, sure := p.spins(r.Look)
-			inDoubt = inDoubt || how != "" && !sure
-		}
 	}
 	r.Diagnoses = slices.DeleteFunc(r.diagnose(), func(d Diagnosis) bool {
-		takesTwo := d.Kind == Spins || d.Kind == Buffers
-		confirmed := takesTwo || slices.ContainsFunc(before.Diagnoses, d.same)
+		confirmed := d.Kind == Spins || slices.ContainsFunc(before.Diagnoses, d.same)
 		waits := d.Kind == MutualRead || d.Kind == ChildAtStdin || d.Kind == Pauses
 		answersMeanwhile := waits && r.moves(d.PID)
 		return !confirmed || answersMeanwhile
 	})
-	return inDoubt
 }
 
 // moves reports whether the process with this PID read and wrote at least fewBytes bytes in all
@@ -116,19 +105,13 @@ func (r *Report) diagnose() []Diagnosis {
 			f.checkPair(&r.Channels[i], &r.Channels[j])
 		}
 	}
-	f.checkMutualWrite()
-	f.checkLeaks()
 	f.each(f.checkChannel)
 	for _, p := range r.Processes {
 		f.checkProcess(p)
 	}
-	const certain, possible = true, false
-	f.checkMutualRead(certain)
+	f.each(f.checkUnread)
 	if !f.explains() {
-		f.each(f.checkUnread)
-	}
-	if !f.explains() {
-		f.checkMutualRead(possible)
+		f.checkMutualRead()
 	}
 	if !f.explains() {
 		f.each(f.checkChildAtStdin)
@@ -144,12 +127,14 @@ func (r *Report) diagnose() []Diagnosis {
 	return f.found
 }
 
+// tapCommand is how a report names pipebench tap, which stands between a client and a server.
+const tapCommand = "pipebench tap"
+
 type finder struct {
 	report    *Report
 	found     []Diagnosis
 	explained []string // IDs of the channels that have a diagnosis
 	pairs     []pair   // processes that wait for each other's bytes, and both channels are empty
-	stuck     []pair   // processes that write to each other and do not read, in either order
 }
 
 func (f *finder) each(check func(*Channel)) {
@@ -204,7 +189,7 @@ func (f *finder) checkPair(there, back *Channel) {
 				continue
 			}
 			if bothFull {
-				f.stuck = append(f.stuck, pair{client: a, server: b, there: there, back: back})
+				f.addMutualWrite(a, b, there, back)
 			}
 			if p, ok := f.report.waitingPair(there, back, a, b); ok {
 				f.pairs = append(f.pairs, p)
@@ -213,42 +198,15 @@ func (f *finder) checkPair(there, back *Channel) {
 	}
 }
 
-// checkMutualWrite reports the pairs in f.stuck. A client and a server on both sides of pipebench
-// tap are two pairs, but one diagnosis, since tap only passes on what they write. It comes first:
-// f.add then ignores the diagnosis of each pair alone.
-func (f *finder) checkMutualWrite() {
-	const neither = "both sides are writing and neither reads: "
-	for i, p := range f.stuck {
-		pOther, tap := p.besideTap()
-		for _, q := range f.stuck[i+1:] {
-			qOther, qTap := q.besideTap()
-			if tap.PID == 0 || tap.PID != qTap.PID {
-				continue
-			}
-			text := fmt.Sprintf(neither+"%s and %s, through %s, which only passes on what they "+
-				"write", pOther, qOther, tap)
-			f.add(Diagnosis{Kind: MutualWrite, Sentence: text}, p.there, p.back, q.there, q.back)
-		}
-		text := fmt.Sprintf(neither+"%s is writing to %s (%s), and %s to %s (%s)", p.client,
-			p.server, p.there.fill(), p.server, p.client, p.back.fill())
-		if tap.PID != 0 {
-			text += "; pipebench tap only passes on what its client and server write"
-		}
-		f.add(Diagnosis{Kind: MutualWrite, Sentence: text}, p.there, p.back)
+// addMutualWrite records that a and b write to each other, and neither reads.
+func (f *finder) addMutualWrite(a, b Holder, there, back *Channel) {
+	const says = "both sides are writing and neither reads: %s is writing to %s (%s), and %[2]s " +
+		"to %[1]s (%[4]s)"
+	text := fmt.Sprintf(says, a, b, there.fill(), back.fill())
+	if a.Command == tapCommand || b.Command == tapCommand {
+		text += "; pipebench tap only passes on what its client and server write"
 	}
-}
-
-// besideTap returns pipebench tap, if it is one of the pair, and the other process of the pair. If
-// neither is tap, tap is zero.
-func (p pair) besideTap() (other, tap Holder) {
-	const name = "pipebench tap"
-	switch {
-	case p.client.Command == name:
-		return p.server, p.client
-	case p.server.Command == name:
-		return p.client, p.server
-	}
-	return p.client, Holder{}
+	f.add(Diagnosis{Kind: MutualWrite, Sentence: text}, there, back)
 }
 
 func anyWaits(list []Holder) bool {

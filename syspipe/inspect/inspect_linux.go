@@ -64,33 +64,24 @@ func Process(pid int) (r *Report, err error) {
 	return r, nil
 }
 
-// maxDoubt bounds how long [Over] goes on while it cannot tell whether a process is busy for
-// nothing.
-const maxDoubt = 5 * time.Second
-
 // Over looks at a process twice, with a pause in between, and leaves out problems that are gone at
-// the second look. If Over cannot tell whether the process is busy for nothing, it goes on for up
-// to five seconds. If the process ends before that, the error wraps [fs.ErrNotExist].
+// the second look. If the process ends before that, the error wraps [fs.ErrNotExist].
 func Over(ctx context.Context, pid int, pause time.Duration) (*Report, error) {
 	before, err := Process(pid)
 	if err != nil {
 		return nil, err
 	}
-	for {
-		select {
-		case <-ctx.Done():
-			return nil, ctx.Err()
-		case <-time.After(pause):
-		}
-		after, err := Process(pid)
-		if err != nil {
-			return nil, err
-		}
-		inDoubt := after.compare(before)
-		if !inDoubt || after.Look > maxDoubt {
-			return after, nil
-		}
+	select {
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	case <-time.After(pause):
 	}
+	after, err := Process(pid)
+	if err != nil {
+		return nil, err
+	}
+	after.compare(before)
+	return after, nil
 }
 
 // errGone is fs.ErrNotExist with a text that fits a process.
@@ -121,11 +112,11 @@ func processes() (map[int]Proc, error) {
 	return all, nil
 }
 
-// tapAbove returns the "pipebench tap" from which a process descends, or else the process itself.
+// tapAbove returns the pipebench tap from which a process descends, or else the process itself.
 func tapAbove(pid int, all map[int]Proc) int {
 	above := pid
 	for range all { // a bound, as in descends
-		if all[above].Command == "pipebench tap" {
+		if all[above].Command == tapCommand {
 			return above
 		}
 		above = all[above].Parent
@@ -160,7 +151,6 @@ func (s *snapshot) read(pid int) {
 func (s *snapshot) tree(root int) []Proc {
 	p := s.procs[root]
 	p.Threads = s.threads[root]
-	p.SIGTERM = onSIGTERM(root)
 	tree := []Proc{p}
 	for _, pid := range slices.Sorted(maps.Keys(s.procs)) {
 		if pid == root || pid == os.Getpid() { // this program is left out
@@ -247,10 +237,7 @@ func (s *snapshot) channelsOf(f openFile) []Channel {
 	}
 	own, ok := s.sockets[f.inode]
 	if !ok || own.peer == 0 && !own.peerClosed {
-		// The socket is not a Unix socket, not connected, or in another network namespace.
-		p.network = p.network || s.withWaits(h, "read").Waits
-		s.procs[f.pid] = p
-		return nil
+		return nil // no Unix socket, not connected, or in another network namespace
 	}
 	id := func(from, to uint64) string { return fmt.Sprintf("socket:[%d]>[%d]", from, to) }
 	out := Channel{

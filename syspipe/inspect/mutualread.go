@@ -43,50 +43,28 @@ func hasFD(list []Holder, pid, fd int) bool {
 	return slices.ContainsFunc(list, func(h Holder) bool { return h.PID == pid && h.FD == fd })
 }
 
-// A chain lists what a client waits for: servers, and between them relays, which pass messages on.
+// A chain is what a client waits for: a server, and relays between, which pass messages on.
 type chain struct {
-	servers  []Holder
+	server   Holder
 	relays   []Holder
 	channels []*Channel
-	network  bool // a server also waits for a socket that is no channel
 }
 
-// checkMutualRead finds clients and servers that wait for each other. If certain is true, it looks
-// for pairs in which an answer must be missing. Otherwise it looks for pairs that may just be idle.
-func (f *finder) checkMutualRead(certain bool) {
+// checkMutualRead finds clients and servers that wait for each other. They may just be idle.
+func (f *finder) checkMutualRead() {
 	for _, p := range f.pairs {
-		var c chain
-		if f.canOnlyRead(p) != certain || f.isRelay(p) || !f.follow(p, &c) {
+		c, ok := f.follow(p)
+		if f.isRelay(p) || !ok {
 			continue
 		}
-		has := "has"
-		if len(c.servers) > 1 {
-			has = "have"
-		}
-		alsoWaits := ""
-		if c.network {
-			alsoWaits = " and also waits for a socket, perhaps of a network"
-		}
-		const says = "both wait for each other, and nothing is in the pipes: " +
-			"%s waits for %s%s, which %s read all that was sent%s; "
-		text := fmt.Sprintf(says, p.client, namesOf(c.servers), c.through(), has, alsoWaits)
-		const causes = "a message was swallowed or not written, a request of the server was not " +
-			"answered, or one side waits for the rest of one (wrong length, no end of line)"
-		if certain {
-			text += causes
-		} else {
-			text += "if an answer is due, " + causes + "; else they are idle"
-		}
-		f.add(Diagnosis{Kind: MutualRead, Sentence: text, PID: c.servers[0].PID}, c.channels...)
+		const says = "both wait for each other, and nothing is in the pipes: %s waits for %s%s, " +
+			"which has read all that was sent; if an answer is due, a message was swallowed or " +
+			"not written, a request of the server was not answered, one side waits for the rest " +
+			"of one (wrong length, no end of line), or the server for something else, such as a " +
+			"lock or a network; else they are idle"
+		text := fmt.Sprintf(says, p.client, c.server, c.through())
+		f.add(Diagnosis{Kind: MutualRead, Sentence: text, PID: c.server.PID}, c.channels...)
 	}
-}
-
-// canOnlyRead reports whether the client of a pair has only one thread, which is reading from the
-// server.
-func (f *finder) canOnlyRead(p pair) bool {
-	inCall := func(h Holder) bool { return h.PID == p.client.PID && h.inCall }
-	return f.report.all[p.client.PID].threadCount == 1 &&
-		slices.ContainsFunc(p.back.Readers, inCall)
 }
 
 // checkChildAtStdin finds a server that waits for a child that reads the standard input of the
@@ -142,44 +120,43 @@ func (f *finder) isRelay(p pair) bool {
 	})
 }
 
-// follow adds the pair p to the chain. If the server of p itself waits for other servers, follow
-// adds those, too. It returns false if one of the servers may wait for a process outside the chain.
-func (f *finder) follow(p pair, c *chain) bool {
+// follow returns the chain that begins with the pair p. ok is false if its server may wait for a
+// process outside the chain, or for several.
+func (f *finder) follow(p pair) (c chain, ok bool) {
+	for range f.report.Channels { // a bound, because relays may form a circle
+		c.channels = append(c.channels, p.there, p.back)
+		behind, ok := f.behind(p)
+		if !ok {
+			return c, false
+		}
+		if behind == nil {
+			c.server = p.server
+			return c, !p.server.waitsForChild
+		}
+		c.relays = append(c.relays, p.server)
+		p = *behind
+	}
+	return c, false
+}
+
+// behind returns the pair whose client is the server of p, or nil if that server waits for no other
+// process. ok is false if it waits for several, or for one that does not wait for it.
+func (f *finder) behind(p pair) (next *pair, ok bool) {
 	server := p.server.PID
-	c.channels = append(c.channels, p.there, p.back)
-	var behind []pair
 	for _, in := range f.report.Channels {
 		_, oneHolder := in.Owner()
 		if oneHolder || !pidWaits(in.Readers, server) || holds(in.Writers, p.client.PID) {
 			continue
 		}
-		next := slices.IndexFunc(f.pairs, func(q pair) bool {
+		i := slices.IndexFunc(f.pairs, func(q pair) bool {
 			return q.client.PID == server && holds(in.Writers, q.server.PID)
 		})
-		if next < 0 {
-			return false
+		if i < 0 || next != nil && next.server.PID != f.pairs[i].server.PID {
+			return nil, false
 		}
-		q := f.pairs[next]
-		known := func(b pair) bool { return b.server.PID == q.server.PID }
-		if !slices.ContainsFunc(behind, known) { // if known, this is one more pipe to it
-			behind = append(behind, q)
-		}
+		next = &f.pairs[i]
 	}
-	if len(behind) == 0 {
-		c.servers = append(c.servers, p.server)
-		c.network = c.network || f.report.all[server].network
-		return !p.server.waitsForChild
-	}
-	if holds(c.relays, server) {
-		return false // the relays form a circle
-	}
-	c.relays = append(c.relays, p.server)
-	for _, q := range behind {
-		if !f.follow(q, c) {
-			return false
-		}
-	}
-	return true
+	return next, true
 }
 
 // through names the relays: " (through pipebench tap 4711)".
@@ -192,12 +169,4 @@ func (c *chain) through() string {
 		names = append(names, fmt.Sprintf("%s %d", r.Command, r.PID))
 	}
 	return " (through " + strings.Join(names, ", ") + ")"
-}
-
-func namesOf(holders []Holder) string {
-	var names []string
-	for _, h := range holders {
-		names = append(names, h.String())
-	}
-	return strings.Join(names, " and ")
 }

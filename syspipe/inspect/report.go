@@ -45,14 +45,8 @@ type Proc struct {
 	Command string   `json:"command"` // an interpreter is named with its script: "node server.js"
 	Args    []string `json:"-"`       // the program and its arguments, which may hold secrets
 	Threads []Thread `json:"threads"`
-	// InFutex counts the threads beside those in Threads that are in "futex", such as in a lock.
-	// [Over] counts as many as were there at both looks.
-	InFutex int `json:"in_futex,omitempty"`
 	// Stopped says that the process does nothing until it gets SIGCONT.
 	Stopped bool `json:"stopped,omitempty"`
-	// SIGTERM says whether that signal "ends" the process, is "handled" or is "ignored". It is ""
-	// if this is not known.
-	SIGTERM string `json:"sigterm,omitempty"`
 	// Total has the counts since the start of the process, and Recent those between the two looks
 	// of [Over]. A field is nil if its counts are not known.
 	Total  *Usage `json:"total,omitempty"`
@@ -60,10 +54,8 @@ type Proc struct {
 	// Unreadable says why the descriptors could not be read; "" if they could.
 	Unreadable string `json:"unreadable,omitempty"`
 
-	ofKernel    bool // it is a thread of the kernel
-	threadCount int
-	running     bool // one of its threads has a CPU, or waits for a CPU or a disk
-	network     bool // it waits for a socket that is no channel, such as a network connection
+	ofKernel bool // it is a thread of the kernel
+	running  bool // one of its threads has a CPU, or waits for a CPU or a disk
 }
 
 // A Usage counts the reads and writes of a process, on files and pipes of every kind.
@@ -74,14 +66,7 @@ type Usage struct {
 	WriteBytes int64         `json:"write_bytes"`
 	Runnable   time.Duration `json:"runnable_ns"` // time the busiest thread ran or awaited a CPU
 
-	threads map[int]cpuTime // by TID
-	busy    cpuTime         // of the thread that was runnable longest; set by the method since
-}
-
-// cpuTime says how long a thread ran on a CPU and how long it waited for one.
-type cpuTime struct {
-	ran, waited time.Duration
-	runnable    bool // it is running or waiting for a CPU now
+	threads map[int]time.Duration // how long each thread ran or awaited a CPU, by TID
 }
 
 // A Thread is a thread that waits for a descriptor, for a child, or for the other end of a FIFO. In
@@ -196,13 +181,8 @@ func (u *Usage) since(old *Usage) *Usage {
 		ReadCalls: u.ReadCalls - old.ReadCalls, WriteCalls: u.WriteCalls - old.WriteCalls,
 		ReadBytes: u.ReadBytes - old.ReadBytes, WriteBytes: u.WriteBytes - old.WriteBytes,
 	}
-	for tid, t := range u.threads {
-		t.ran -= old.threads[tid].ran
-		t.waited -= old.threads[tid].waited
-		if t.ran+t.waited >= diff.Runnable {
-			diff.Runnable = t.ran + t.waited
-			diff.busy = t
-		}
+	for tid, runnable := range u.threads {
+		diff.Runnable = max(diff.Runnable, runnable-old.threads[tid])
 	}
 	return diff
 }

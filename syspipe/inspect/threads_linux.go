@@ -31,13 +31,12 @@ var calls = map[int]string{
 
 // readThreads returns the threads of p that wait in a system call, such as read or poll. Threads
 // that only pause are left out, unless all do. Node's idle helpers are left out in any case: its
-// main thread counts. readThreads also sets p.InFutex, p.threadCount and p.running.
+// main thread counts. readThreads also sets p.running.
 func readThreads(p *Proc) []Thread {
 	tids, err := procfs.Threads(p.PID)
 	if err != nil {
 		return nil
 	}
-	p.threadCount = len(tids)
 	isNode := len(p.Args) > 0 && filepath.Base(p.Args[0]) == "node"
 	var list []Thread
 	for _, tid := range tids {
@@ -51,16 +50,10 @@ func readThreads(p *Proc) []Thread {
 		stat, err := procfs.ReadThread(p.PID, tid)
 		p.running = p.running || err == nil && (stat.State == 'R' || stat.State == 'D')
 	}
-	waiting := slices.DeleteFunc(slices.Clone(list), Thread.pauses)
-	if len(waiting) == 0 || isNode {
+	if isNode || !slices.ContainsFunc(list, func(t Thread) bool { return !t.pauses() }) {
 		return list
 	}
-	for _, t := range list {
-		if t.In == "futex" {
-			p.InFutex++
-		}
-	}
-	return waiting
+	return slices.DeleteFunc(list, Thread.pauses)
 }
 
 // readThread describes a thread that waits in one of the system calls that [calls] lists. If we may
@@ -191,26 +184,6 @@ func readMemory(pid int, address uint64, size int) []byte {
 	return buf[:n]
 }
 
-// onSIGTERM says what SIGTERM does to a process, as in Proc.SIGTERM.
-func onSIGTERM(pid int) string {
-	status, err := procfs.Text(pid, "status")
-	if err != nil {
-		return ""
-	}
-	if hasSIGTERM(procfs.Field(status, "SigIgn")) {
-		return "ignored"
-	}
-	if hasSIGTERM(procfs.Field(status, "SigCgt")) {
-		return "handled"
-	}
-	return "ends"
-}
-
-func hasSIGTERM(mask string) bool {
-	bits, err := strconv.ParseUint(mask, 16, 64)
-	return err == nil && bits&(1<<(unix.SIGTERM-1)) != 0
-}
-
 // readUsage reads what a process has done since its start. It returns nil if that is not allowed.
 func readUsage(pid int) *Usage {
 	io, err := procfs.ReadIO(pid)
@@ -219,30 +192,15 @@ func readUsage(pid int) *Usage {
 	}
 	u := &Usage{
 		ReadCalls: io.Reads, WriteCalls: io.Writes,
-		ReadBytes: io.ReadBytes, WriteBytes: io.WrittenBytes, threads: map[int]cpuTime{},
+		ReadBytes: io.ReadBytes, WriteBytes: io.WrittenBytes, threads: map[int]time.Duration{},
 	}
 	tids, _ := procfs.Threads(pid)
 	for _, tid := range tids {
-		t := readCPUTime(pid, tid)
-		u.threads[tid] = t
-		u.Runnable = max(u.Runnable, t.ran+t.waited)
+		var ran, waited time.Duration // 0 if the kernel does not count them
+		text, _ := procfs.Text(pid, "task", strconv.Itoa(tid), "schedstat")
+		fmt.Sscan(text, &ran, &waited)
+		u.threads[tid] = ran + waited
+		u.Runnable = max(u.Runnable, ran+waited)
 	}
 	return u
-}
-
-// readCPUTime reads how long a thread ran and waited for a CPU. The times are 0 if the kernel does
-// not count them.
-func readCPUTime(pid, tid int) cpuTime {
-	var t cpuTime
-	if text, err := procfs.Text(pid, "task", strconv.Itoa(tid), "schedstat"); err == nil {
-		var ran, waited int64
-		if _, err := fmt.Sscan(text, &ran, &waited); err == nil {
-			t.ran = time.Duration(ran)
-			t.waited = time.Duration(waited)
-		}
-	}
-	if stat, err := procfs.ReadThread(pid, tid); err == nil {
-		t.runnable = stat.State == 'R'
-	}
-	return t
 }
