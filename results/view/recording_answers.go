@@ -2,6 +2,7 @@ package view
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -58,19 +59,18 @@ func extraAnswers(messages []results.Message) (unknown, again []string) {
 			open[id]--
 		}
 	}
-	for _, m := range messages {
-		id := string(m.ID)
-		if m.Dir != "reply" || open[id] >= 0 {
-			continue
-		}
-		open[id] = 0 // so that it is named once
-		if request, known := asked[id]; known {
+	for _, id := range slices.Sorted(maps.Keys(open)) {
+		request, known := asked[id]
+		number := strings.Trim(id, `"`)
+		_, isText := asked[number]
+		switch {
+		case open[id] >= 0:
+		case known:
 			again = append(again, requestName(request))
-		} else {
-			number := strings.Trim(id, `"`)
-			if _, sent := asked[number]; sent {
-				id += " (a text; the request had the number " + number + ")"
-			}
+		case isText:
+			unknown = append(unknown, Escape(id)+" (a text; the request had the number "+
+				Escape(number)+")")
+		default:
 			unknown = append(unknown, Escape(id))
 		}
 	}

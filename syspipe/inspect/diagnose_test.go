@@ -355,25 +355,6 @@ func TestAnIdleServerIsBlamedForNothingUncertain(t *testing.T) {
 	}
 }
 
-// Behind a relay, here the process 2, it is the client that waits for such a server.
-func TestTheClientBehindARelayIsNamed(t *testing.T) {
-	r := restingPair()
-	r.Channels[0].Readers[0].waitsForChild = true
-	r.all[3] = Proc{PID: 3, Parent: 2}
-	r.all[4] = Proc{PID: 4, Parent: 3}
-	r.Channels = append(r.Channels,
-		Channel{ID: "c", Writers: []Holder{{PID: 2, FD: 10}}, Readers: []Holder{
-			{PID: 3, Command: "sh", waitsForChild: true},
-			{PID: 4, Command: "cat", Waits: true, inCall: true}}},
-		Channel{ID: "d", Writers: []Holder{{PID: 3, FD: 1}},
-			Readers: []Holder{{PID: 2, Command: "tap", FD: 13, Waits: true}}})
-	const says = "1 (client) waits for 3 (sh) (through tap 2), which waits for its child 4 (cat)"
-	found := r.diagnose()
-	if len(found) != 1 || !strings.HasPrefix(found[0].Sentence, says) {
-		t.Errorf("found %+v, want one that begins %q", found, says)
-	}
-}
-
 // A wrapper such as npx waits for the server that it started, which has its input and its output.
 func TestAWrapperIsNoServerWhoseChildReadsItsInput(t *testing.T) {
 	r := restingPair()

@@ -86,28 +86,13 @@ func (f *finder) checkChildAtStdin(in *Channel) {
 			if j < 0 || !holds(out.Writers, server.PID) || holds(out.Writers, child.PID) {
 				continue
 			}
-			client, between := f.clientBehind(out.Readers[j])
-			const says = "%s waits for %s%s, which waits for its child %s, and that one reads " +
+			const says = "%s waits for %s, which waits for its child %s, and that one reads " +
 				"the stdin of %d (%s): start it with another stdin, such as /dev/null"
-			text := fmt.Sprintf(says, client, server, between.through(), child, server.PID, in.ID)
+			text := fmt.Sprintf(says, out.Readers[j], server, child, server.PID, in.ID)
 			f.add(Diagnosis{Kind: ChildAtStdin, Sentence: text, PID: server.PID}, in, &out)
 			return
 		}
 	}
-}
-
-// clientBehind returns the client that waits for h, and the relays between, of which h is the last.
-// If no client waits for h, it returns h.
-func (f *finder) clientBehind(h Holder) (client Holder, between chain) {
-	for range f.pairs { // a bound, because relays may form a circle
-		i := slices.IndexFunc(f.pairs, func(p pair) bool { return p.server.PID == h.PID })
-		if i < 0 {
-			break
-		}
-		between.relays = slices.Insert(between.relays, 0, h)
-		h = f.pairs[i].client
-	}
-	return h, between
 }
 
 // isRelay reports whether the client of a pair also waits for bytes at its own standard input. Then

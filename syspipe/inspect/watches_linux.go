@@ -77,20 +77,11 @@ func selectWatches(pid int, args [3]uint64) []watch {
 	return list
 }
 
-// epollWatches returns what an epoll descriptor watches, directly or through another epoll
-// descriptor. Only epoll descriptors have such lines in /proc/PID/fdinfo/FD:
+// epollWatches returns what an epoll descriptor watches. Only epoll descriptors have such lines in
+// /proc/PID/fdinfo/FD:
 //
 //	tfd:        0 events:       19 data:                0  pos:0 ino:4c8107 sdev:f
-func epollWatches(pid, fd int) []watch { return nestedWatches(pid, fd, maxNested) }
-
-// maxNested is how deep Linux lets epoll descriptors watch each other. It also ends the circles
-// that we may see while descriptors are closed and opened.
-const maxNested = 5
-
-func nestedWatches(pid, fd, depth int) []watch {
-	if depth == 0 {
-		return nil
-	}
+func epollWatches(pid, fd int) []watch {
 	text, err := procfs.Text(pid, "fdinfo", strconv.Itoa(fd))
 	if err != nil {
 		return nil
@@ -101,7 +92,6 @@ func nestedWatches(pid, fd, depth int) []watch {
 		var events uint32
 		if _, err := fmt.Sscanf(line, "tfd: %d events: %x", &target, &events); err == nil {
 			list = append(list, newWatch(target, events))
-			list = append(list, nestedWatches(pid, target, depth-1)...)
 		}
 	}
 	return list
