@@ -174,14 +174,6 @@ func recordingOf(r *inspect.Report) string {
 	return ""
 }
 
-// isAtWork reports whether a process started, read or wrote between two looks.
-func isAtWork(p inspect.Proc) bool {
-	if p.Recent == nil {
-		return p.Total != nil
-	}
-	return p.Recent.ReadBytes+p.Recent.WriteBytes > 0
-}
-
 // processLine describes what a process did between two looks, and in which system calls its threads
 // sleep.
 func processLine(p inspect.Proc, r *inspect.Report) string {
@@ -192,7 +184,8 @@ func processLine(p inspect.Proc, r *inspect.Report) string {
 	if p.Unreadable != "" {
 		line += ", cannot be looked at: " + p.Unreadable
 	}
-	if p.Recent != nil && (isAtWork(p) || r.RunShare(p) >= 0.01) {
+	moved := p.Recent != nil && p.Recent.ReadBytes+p.Recent.WriteBytes > 0
+	if moved || r.RunShare(p) >= 0.01 {
 		line += fmt.Sprintf(", ran %.0f %% of the last %s, read %s, wrote %s",
 			100*r.RunShare(p), results.FormatDuration(float64(r.Look)),
 			results.FormatSize(p.Recent.ReadBytes), results.FormatSize(p.Recent.WriteBytes))
@@ -234,37 +227,27 @@ func sleeping(threads []inspect.Thread) string {
 }
 
 // shownChannels returns the channels (pipes and sockets) for the table, the most telling first.
-// Without detail, it leaves out channels that one process has to itself, and inherited ones.
+// Without detail, it leaves out channels that one process has to itself, by which programs wake
+// themselves up, and inherited ones.
 func shownChannels(r *inspect.Report, detail bool) []inspect.Channel {
-	channels := slices.Clone(r.Channels)
-	slices.SortStableFunc(channels, func(a, b inspect.Channel) int {
-		return channelRank(&a, r) - channelRank(&b, r)
-	})
-	if detail {
-		return append(channels, r.Inherited...)
-	}
-	return slices.DeleteFunc(channels, func(c inspect.Channel) bool {
-		return channelRank(&c, r) == rankPrivate
-	})
-}
-
-// Ranks of channels (pipes and sockets) in the table: channels with a low rank come first.
-const (
-	rankDiagnosed = iota
-	rankShared
-	rankPrivate // only one process holds the channel; programs use such pipes to wake themselves up
-)
-
-func channelRank(c *inspect.Channel, r *inspect.Report) int {
-	for _, d := range r.Diagnoses {
-		if slices.Contains(d.Channels, c.ID) {
-			return rankDiagnosed
+	var diagnosed, shared, others []inspect.Channel
+	for _, c := range r.Channels {
+		_, isPrivate := c.Owner()
+		switch {
+		case slices.ContainsFunc(r.Diagnoses, func(d inspect.Diagnosis) bool {
+			return slices.Contains(d.Channels, c.ID)
+		}):
+			diagnosed = append(diagnosed, c)
+		case !isPrivate:
+			shared = append(shared, c)
+		default:
+			others = append(others, c)
 		}
 	}
-	if _, isPrivate := c.Owner(); isPrivate {
-		return rankPrivate
+	if !detail {
+		return append(diagnosed, shared...)
 	}
-	return rankShared
+	return slices.Concat(diagnosed, shared, others, r.Inherited)
 }
 
 func channelTable(channels []inspect.Channel) view.Table {

@@ -40,9 +40,7 @@ func serversSummary(s *results.Set, file string) []string {
 		command := recordedCommand(s, messages[0].Run)
 		said := causes(s, messages)
 		said = append(said, unansweredText(messages, file, command, len(said) > 0))
-		if run := messages[len(messages)-1].Run; recordedTarget(s, run) == nil {
-			said = append(said, noEndText(s, run))
-		}
+		said = append(said, noEndText(s, messages[len(messages)-1].Run))
 		said = append(said, slowestText(stat.Calls(messages), messages))
 		for _, text := range nonEmpty(said) {
 			if len(servers) > 1 {
@@ -54,7 +52,11 @@ func serversSummary(s *results.Set, file string) []string {
 	return out
 }
 
+// noEndText says what to do about a recording that is not finished.
 func noEndText(s *results.Set, run string) string {
+	if recordedTarget(s, run) != nil {
+		return ""
+	}
 	pid := "PID"
 	if e, _ := s.Environment(run); e.PID > 0 {
 		pid = strconv.Itoa(e.PID)

@@ -125,7 +125,7 @@ func cutText(s *results.Set, messages []results.Message) string {
 	for _, m := range messages {
 		d := direction{m.Run, m.Dir}
 		count[d]++
-		if !hasLengths(s, m.Run) || !isCut(m) {
+		if !isCut(s, m) {
 			continue
 		}
 		fault := "is not JSON"
@@ -190,19 +190,17 @@ func sideText(dir string) string {
 }
 
 // isCut reports whether a message is not exactly one JSON-RPC message, as far as the recording
-// shows.
-func isCut(m results.Message) bool {
-	if m.Body != "" {
+// shows. The lines of a log may be mistaken for messages: only with headers that give their
+// lengths it is known.
+func isCut(s *results.Set, m results.Message) bool {
+	t := recordedTarget(s, m.Run)
+	switch {
+	case t == nil || t.Protocol != "lsp" && t.Protocol != "headers":
+		return false
+	case m.Body != "":
 		return !json.Valid([]byte(m.Body))
 	}
 	return m.Method == "" && len(m.ID) == 0 && m.Size > 0 && m.Size <= searchedSize
-}
-
-// hasLengths reports whether a header gives the length of each message of a run. Lines of a log
-// cannot be mistaken for messages then.
-func hasLengths(s *results.Set, run string) bool {
-	t := recordedTarget(s, run)
-	return t != nil && (t.Protocol == "lsp" || t.Protocol == "headers")
 }
 
 // recordedTarget returns the record of how the server of a recorded run ended. It returns nil if

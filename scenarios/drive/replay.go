@@ -67,9 +67,8 @@ func (d *Driver) Replay(
 		}
 	}
 	if served {
-		r.judgeSecondAnswers(requests)
+		r.judgeAnswers(requests)
 	}
-	r.judge()
 	r.warnOfDifferences()
 	r.warnOfSideEffects(&r.t)
 	r.evidence.Answered = len(r.times)
@@ -137,15 +136,17 @@ type replay struct {
 	smallFailed bool
 }
 
-// judgeSecondAnswers sets the verdict Differs if all is well so far, and the server answered a
-// request more than once that it answered once in the recording.
-func (r *replay) judgeSecondAnswers(requests []recorded) {
+// judgeAnswers sets the verdict if all is well so far: Differs if the server answered a request more
+// than once that it answered once in the recording, or CannotTell if some answers could not be
+// compared.
+func (r *replay) judgeAnswers(requests []recorded) {
 	if r.t.Verdict != string(target.OK) {
 		return
 	}
+	e := r.evidence
 	_, ids := r.server.Strays.Unasked()
 	for _, m := range requests {
-		answeredOnce := m.Body != nil && m.answer != nil && !m.twice // in the recording
+		answeredOnce := m.Body != nil && len(m.answers) == 1 // in the recording
 		if answeredOnce && slices.Contains(ids, string(jsonrpc.Scan(m.Body).ID)) {
 			setVerdict(&r.t, target.Differs)
 			r.t.Evidence.Why = m.String() + ": it was answered more than once, and in the " +
@@ -153,15 +154,10 @@ func (r *replay) judgeSecondAnswers(requests []recorded) {
 			return
 		}
 	}
-}
-
-// judge sets the verdict CannotTell if nothing is wrong, but some answers could not be compared.
-func (r *replay) judge() {
-	e := r.evidence
-	if r.t.Verdict == string(target.OK) && e.Undecided > 0 {
+	if e.Undecided > 0 {
 		setVerdict(&r.t, target.CannotTell)
-		r.t.Evidence.Why = fmt.Sprintf("%d of %d answers cannot be compared: "+
-			"the recording is redacted", e.Undecided, e.Compared)
+		r.t.Evidence.Why = fmt.Sprintf("%d of %d answers cannot be compared: the recording is "+
+			"redacted", e.Undecided, e.Compared)
 	}
 }
 
@@ -273,8 +269,8 @@ func (r *replay) requestAgain(m *recorded) (*target.Request, *payload.Message) {
 		return target.Again(m.Body, nil), nil
 	}
 	request := target.Again(m.Body, e.ID)
-	if m.answer == nil || m.answer.Body == nil {
+	if len(m.answers) == 0 || m.answers[0].Body == nil {
 		return request, nil
 	}
-	return request, m.answer
+	return request, m.answers[0]
 }

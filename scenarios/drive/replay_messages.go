@@ -20,12 +20,11 @@ var handshakeMethods = []string{
 // A recorded is a message of the client in a recording.
 type recorded struct {
 	payload.Message
-	number int              // among the client's messages in the recording, counted from 1
-	took   time.Duration    // the time until its answer in the recording; 0 if not known
-	name   string           // the method and id
-	silent bool             // the server does not answer it; set when the message is sent again
-	answer *payload.Message // in the recording; nil if it is not known
-	twice  bool             // it was answered more than once in the recording
+	number  int                // among the client's messages in the recording, counted from 1
+	took    time.Duration      // the time until its first answer in the recording; 0 if not known
+	name    string             // the method and id
+	silent  bool               // the server does not answer it; set when the message is sent again
+	answers []*payload.Message // in the recording
 }
 
 func (m *recorded) String() string { return fmt.Sprintf("message %d, %s", m.number, m.what()) }
@@ -36,11 +35,10 @@ func (m *recorded) what() string {
 
 // addAnswer adds an answer to the message, which may be recorded before the message.
 func (m *recorded) addAnswer(answer *payload.Message) {
-	m.twice = m.answer != nil
-	if !m.twice {
-		m.answer = answer
+	if len(m.answers) == 0 {
 		m.took = max(0, answer.At-m.At)
 	}
+	m.answers = append(m.answers, answer)
 }
 
 // split returns the client's messages in a recording, each with its answer. It leaves out the

@@ -57,11 +57,7 @@ func readOpenFile(pid, fd int) (openFile, bool) {
 		return openFile{}, false
 	}
 	f.inode = st.Ino
-	info, err := procfs.Text(pid, "fdinfo", strconv.Itoa(fd))
-	if err != nil {
-		return openFile{}, false
-	}
-	flags, err := strconv.ParseUint(procfs.Field(info, "flags"), 8, 64)
+	flags, err := procfs.Flags(pid, fd)
 	if err != nil {
 		return openFile{}, false
 	}

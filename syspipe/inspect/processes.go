@@ -26,12 +26,9 @@ func (f *finder) checkPauses(c *Channel) {
 		if w.FD != stdout || w.PID == reader.PID || call == "" || ended {
 			continue
 		}
-		waits := "waits"
-		if reader.edge { // a Go program watches pipes that it may not be reading
-			waits = "may wait"
-		}
-		const says = "%s neither reads nor writes: it sleeps in %s, and %s %s for its stdout (%s)"
-		sentence := fmt.Sprintf(says, w, call, reader, waits, c.ID)
+		const says = "%s neither reads nor writes: it sleeps in %s, and %s may wait for its " +
+			"stdout (%s)"
+		sentence := fmt.Sprintf(says, w, call, reader, c.ID)
 		f.add(Diagnosis{Kind: Pauses, Sentence: sentence, PID: w.PID}, c)
 	}
 }
@@ -61,7 +58,6 @@ func (r *Report) Computes(p Proc) bool { return !p.Stopped && r.RunShare(p) >= b
 // Thresholds for what a process did between two looks.
 const (
 	busyShare = 0.9  // a thread runnable for more of the time hardly rests
-	manyCalls = 100  // if more reads and writes move no byte, it is no accident
 	fewBytes  = 1024 // fewer may just wake up the program's own threads
 )
 
@@ -88,20 +84,12 @@ func (f *finder) checkProcess(p Proc) {
 
 // checkSpins finds a process that kept a CPU busy between the two looks, and moved next to nothing.
 func (f *finder) checkSpins(p Proc) {
-	if p.Recent == nil {
+	if !f.report.Computes(p) || p.Recent.ReadBytes+p.Recent.WriteBytes >= fewBytes {
 		return
 	}
-	look := f.report.Look.Round(time.Millisecond)
-	calls := p.Recent.ReadCalls + p.Recent.WriteCalls
-	moved := p.Recent.ReadBytes + p.Recent.WriteBytes
-	switch {
-	case calls > manyCalls && moved < calls/2:
-		const says = "spins: %d reads and writes in %v moved %d bytes;" +
-			" it asks again where it should wait (poll)"
-		f.addProcess(Spins, p, fmt.Sprintf(says, calls, look, moved))
-	case f.report.Computes(p) && moved < fewBytes:
-		const says = "ran, or waited for a CPU, for %.0f %% of the last %v and moved %d bytes:" +
-			" it computes, or it spins"
-		f.addProcess(Spins, p, fmt.Sprintf(says, 100*f.report.RunShare(p), look, moved))
-	}
+	const says = "ran, or waited for a CPU, for %.0f %% of the last %v, and moved %d bytes in %d " +
+		"reads and writes: it computes, or it spins"
+	f.addProcess(Spins, p, fmt.Sprintf(says, 100*f.report.RunShare(p),
+		f.report.Look.Round(time.Millisecond), p.Recent.ReadBytes+p.Recent.WriteBytes,
+		p.Recent.ReadCalls+p.Recent.WriteCalls))
 }

@@ -82,10 +82,7 @@ func endAll(
 			return left, true
 		}
 		now := time.Now()
-		isAtWork := slices.ContainsFunc(pids, func(pid int) bool {
-			return hasThread(pid, runnableStates)
-		})
-		isOver := !now.Before(deadline) && !isAtWork
+		isOver := !now.Before(deadline) && !hasThread(pids, runnableStates)
 		if isOver || !now.Before(lastDeadline) {
 			for _, pid := range pids {
 				left = kill(pid, left)

@@ -2,7 +2,6 @@ package proc
 
 import (
 	"os"
-	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -16,6 +15,15 @@ func (p *Process) running() (pid int, ok bool) {
 		return 0, false
 	}
 	return p.Cmd.Process.Pid, true
+}
+
+// tree lists the running process and its descendants. It is empty if the process does not run.
+func (p *Process) tree() []int {
+	root, ok := p.running()
+	if !ok {
+		return nil
+	}
+	return procfs.Tree(root)
 }
 
 // CPU returns the processor time that the process has used so far, or in all if it has ended.
@@ -33,11 +41,11 @@ func (p *Process) CPU() (time.Duration, bool) {
 // TreeCPU returns the processor time that the process and its descendants have used so far. It
 // leaves out descendants that have got another parent, and takes longer than [Process.CPU].
 func (p *Process) TreeCPU() (sum time.Duration, known bool) {
-	root, ok := p.running()
-	if !ok {
+	tree := p.tree()
+	if len(tree) == 0 {
 		return p.CPU()
 	}
-	for _, pid := range procfs.Tree(root) {
+	for _, pid := range tree {
 		if spent, ok := runningCPU(pid); ok {
 			sum += spent
 			known = true
@@ -51,11 +59,7 @@ func (p *Process) TreeCPU() (sum time.Duration, known bool) {
 
 // Resident returns the memory that the running process and its descendants have in use, in bytes.
 func (p *Process) Resident() (sum int64, known bool) {
-	root, ok := p.running()
-	if !ok {
-		return 0, false
-	}
-	for _, pid := range procfs.Tree(root) {
+	for _, pid := range p.tree() {
 		if n, ok := procfs.StatusBytes(pid, "VmRSS"); ok {
 			sum += n
 			known = true
@@ -93,29 +97,24 @@ func (p *Process) PeakMemory() (int64, bool) {
 
 // Runnable reports whether a thread of the process or of a descendant runs, or waits for a CPU or a
 // disk. It is false if the system does not tell.
-func (p *Process) Runnable() bool { return p.hasThread(runnableStates) }
+func (p *Process) Runnable() bool { return hasThread(p.tree(), runnableStates) }
 
 // Computes reports whether a thread of the process or of a descendant runs, or waits for a CPU. It
 // is false if the system does not tell.
-func (p *Process) Computes() bool { return p.hasThread("R") }
-
-func (p *Process) hasThread(states string) bool {
-	root, ok := p.running()
-	return ok && slices.ContainsFunc(procfs.Tree(root), func(pid int) bool {
-		return hasThread(pid, states)
-	})
-}
+func (p *Process) Computes() bool { return hasThread(p.tree(), "R") }
 
 // runnableStates are the states of threads that run, or wait for a CPU or a disk.
 const runnableStates = "RD"
 
-// hasThread reports whether a thread of a process is in one of the states.
-func hasThread(pid int, states string) bool {
-	threads, _ := procfs.Threads(pid)
-	for _, tid := range threads {
-		stat, err := procfs.ReadThread(pid, tid)
-		if err == nil && strings.IndexByte(states, stat.State) >= 0 {
-			return true
+// hasThread reports whether a thread of one of the processes is in one of the states.
+func hasThread(pids []int, states string) bool {
+	for _, pid := range pids {
+		threads, _ := procfs.Threads(pid)
+		for _, tid := range threads {
+			stat, err := procfs.ReadThread(pid, tid)
+			if err == nil && strings.IndexByte(states, stat.State) >= 0 {
+				return true
+			}
 		}
 	}
 	return false
@@ -147,8 +146,7 @@ func OpenFiles(pid int) map[int]string {
 // NonBlocking reports whether a descriptor of a process has O_NONBLOCK. It returns false if the
 // system does not tell.
 func NonBlocking(pid, fd int) bool {
-	info, _ := procfs.Text(pid, "fdinfo", strconv.Itoa(fd))
-	flags, _ := strconv.ParseUint(procfs.Field(info, "flags"), 8, 64) // 0 if it is no number
+	flags, _ := procfs.Flags(pid, fd)
 	return flags&syscall.O_NONBLOCK != 0
 }
 

@@ -150,6 +150,15 @@ func Field(text, name string) string {
 	return strings.TrimSpace(value)
 }
 
+// Flags returns the flags of open(2) that a descriptor of a process has.
+func Flags(pid, fd int) (uint64, error) {
+	info, err := Text(pid, "fdinfo", strconv.Itoa(fd))
+	if err != nil {
+		return 0, err
+	}
+	return strconv.ParseUint(Field(info, "flags"), 8, 64)
+}
+
 // IO counts the reads and writes of a process, and of the children for which it waited.
 type IO struct {
 	Reads, Writes           int64 // system calls
