@@ -101,10 +101,10 @@ func nextStep(r *inspect.Report) []string {
 		case d.Kind == inspect.MutualWrite:
 			step = "let each side read while it writes: with a thread for each, or with poll"
 		case d.Kind == inspect.Spins, d.Kind == inspect.Pauses,
-			d.Kind == inspect.Unread && d.PID > 0, d.Kind == inspect.MutualRead && isDriven(r, d):
+			d.Kind == inspect.Unread && d.PID > 0:
 			step = lookAtStack(p)
 		case d.Kind == inspect.MutualRead:
-			step = recordAndDrive(r, command) + ". Or, while it hangs, " + lookAtStack(p)
+			step = lookAtStack(p) + ". Or " + recordAndDrive(r, command)
 		}
 		if step != "" {
 			return []string{"next: " + step}
@@ -132,15 +132,6 @@ func lookAtStack(p inspect.Proc) string {
 		tool = "jstack %d"
 	}
 	return "look at its stack: " + fmt.Sprintf(tool, p.PID)
-}
-
-// isDriven reports whether pipebench drive is at the other end of a channel that the diagnosis is
-// about.
-func isDriven(r *inspect.Report, d inspect.Diagnosis) bool {
-	isDrive := func(h inspect.Holder) bool { return h.Command == "pipebench drive" }
-	return slices.ContainsFunc(r.Channels, func(c inspect.Channel) bool {
-		return slices.Contains(d.Channels, c.ID) && slices.ContainsFunc(c.Writers, isDrive)
-	})
 }
 
 // recordAndDrive says which commands find the message after which a server fell silent.

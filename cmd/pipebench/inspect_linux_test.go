@@ -210,7 +210,8 @@ func TestInspectSaysWhatToTypeNext(t *testing.T) {
 	found := text(r)
 	for _, want := range []string{"both wait", "pipebench drive --messages FILE -- node server.js",
 		"let the client start `pipebench tap --bodies -o FILE -- node server.js`",
-		"sends all of it again. Or, while it hangs, look at its stack: py-spy dump --pid 2 (Python), ",
+		"next: look at its stack: py-spy dump --pid 2 (Python), jstack 2 (Java), or gdb -p 2 (C). " +
+			"Or let the client",
 		"ran 100 % of the last 500 ms, read 0 B", ": computes; its other threads sleep in poll"} {
 		if !strings.Contains(found, want) {
 			t.Errorf("no %q in\n%s", want, found)
@@ -220,7 +221,7 @@ func TestInspectSaysWhatToTypeNext(t *testing.T) {
 	r.Processes[0] = inspect.Proc{PID: 1, Command: "pipebench tap", Args: []string{
 		"pipebench", "tap", "--bodies", "-o", "a b.jsonl", "--", "node", "-o", "server.js"}}
 	for _, want := range []string{
-		"next: end the client: `pipebench report 'a b.jsonl'` names ",
+		". Or end the client: `pipebench report 'a b.jsonl'` names ",
 		"`pipebench drive --messages 'a b.jsonl' -- node server.js` sends all of it again",
 	} {
 		if found := text(r); !strings.Contains(found, want) {

@@ -136,9 +136,8 @@ type replay struct {
 	smallFailed bool
 }
 
-// judgeAnswers sets the verdict if all is well so far: Differs if the server answered a request more
-// than once that it answered once in the recording, or CannotTell if some answers could not be
-// compared.
+// judgeAnswers sets the verdict if all is well so far: Differs if a request was answered more than
+// once that was answered once in the recording, or CannotTell if some answers could not be compared.
 func (r *replay) judgeAnswers(requests []recorded) {
 	if r.t.Verdict != string(target.OK) {
 		return

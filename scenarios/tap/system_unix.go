@@ -3,7 +3,6 @@
 package tap
 
 import (
-	"errors"
 	"io"
 	"os"
 	"os/signal"
@@ -96,25 +95,21 @@ func (d *descriptor) close() { d.file.Close() }
 const relayCapacity = 1 << 20
 
 // pipeLike makes a socket pair if the file model is a socket, and otherwise a pipe. If possible,
-// the new pipe has the capacity of model. Both ends are blocking.
+// the new pipe has at least the capacity of model. Both ends are blocking.
 func pipeLike(model *os.File) (w, r *os.File, err error) {
 	like, _ := syspipe.Describe(model) // if that fails, make a pipe
 	kind := syspipe.Anonymous
 	if like.Kind == "socket" {
 		kind = syspipe.SocketPair
 	}
-	o := syspipe.Options{Capacity: like.Capacity, IO: syspipe.Blocking}
-	writing, reading, err := syspipe.Open(kind, o)
-	var refused *syspipe.CapacityError
-	if errors.As(err, &refused) {
-		writing, reading, err = syspipe.Open(kind, syspipe.Options{IO: syspipe.Blocking})
-	}
+	writing, reading, err := syspipe.Open(kind, syspipe.Options{IO: syspipe.Blocking})
 	if err != nil {
 		return nil, nil, err
 	}
 	defer writing.Close()
 	defer reading.Close()
-	writing.Grow(relayCapacity) // may fail: a smaller pipe and a socket pair work, too
+	writing.Grow(like.Capacity) // both may fail: a smaller pipe and a socket pair work, too
+	writing.Grow(relayCapacity)
 	w, err = writing.File()
 	if err != nil {
 		return nil, nil, err

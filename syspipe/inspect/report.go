@@ -76,8 +76,7 @@ type Thread struct {
 	In  string `json:"in"` // "read", "write", "poll", "open", "wait" for a child, or a pause
 	FD  int    `json:"fd"` // of a read or write; -1 if not known
 	At  string `json:"at"` // the kernel function in which it sleeps; "" if that may not be read
-	// Child is the PID of the child for which the thread waits. It is 0 if this is not known, or if
-	// any child will do.
+	// Child is the PID of the child for which the thread waits. It is 0 if there are several.
 	Child int `json:"child,omitempty"`
 	// Path is the path of the FIFO that the thread opens, or "" if it is not known.
 	Path string `json:"path,omitempty"`

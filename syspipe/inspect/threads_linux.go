@@ -86,7 +86,7 @@ func readThread(pid, tid int) (Thread, bool) {
 		t.watches = watched(pid, t.In, args)
 		t.In = "poll" // a report calls all three "poll"
 	case "wait":
-		t.Child = awaitedChild(pid, number, args)
+		t.Child = onlyChild(pid)
 	case "open":
 		if t.At != "" && callOf(t.At) != "open" {
 			return t, false // it waits for a disk, not for another process
@@ -147,17 +147,6 @@ func parseCall(text string) (number int, args [3]uint64) {
 		}
 	}
 	return number, args
-}
-
-// awaitedChild returns the child for which a wait4 or waitid waits, or 0 if any of several will do.
-func awaitedChild(pid, number int, args [3]uint64) int {
-	if number == unix.SYS_WAIT4 && int32(args[0]) > 0 {
-		return int(args[0])
-	}
-	if number == unix.SYS_WAITID && args[0] == unix.P_PID {
-		return int(args[1])
-	}
-	return onlyChild(pid)
 }
 
 // onlyChild returns the only child of a process, or 0 if it has none or several.
