@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/pipebench/pipebench/results"
+	"github.com/pipebench/pipebench/results/view"
 	"github.com/pipebench/pipebench/scenarios/internal/target"
 )
 
@@ -107,7 +108,7 @@ func failureOfNoSize(t results.Target) error {
 		return nil
 	case r.FailedAtMessage > 0:
 		return fmt.Errorf("the replay ended at message %d to the server: %s",
-			r.FailedAtMessage, target.Verdict(t.Verdict).Text())
+			r.FailedAtMessage, view.FailureText(t))
 	case r.Different > 0:
 		return fmt.Errorf("%d of %d answers are not as recorded: %s",
 			r.Different, r.Compared, t.Evidence.Why)
@@ -119,7 +120,7 @@ func failureOfNoSize(t results.Target) error {
 
 // afterRequests says how a server failed, and after how many requests if it had served any.
 func afterRequests(t results.Target) string {
-	verdict := target.Verdict(t.Verdict).Text()
+	verdict := view.FailureText(t)
 	if t.FailsOnCharacters() {
 		return verdict + " with characters of several bytes, not with ASCII"
 	}

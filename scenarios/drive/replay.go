@@ -137,7 +137,7 @@ type replay struct {
 }
 
 // judgeAnswers sets the verdict if all is well so far: Differs if a request was answered more than
-// once that was answered once in the recording, or CannotTell if some answers could not be compared.
+// once that was answered once in the recording, CannotTell if an answer could not be compared.
 func (r *replay) judgeAnswers(requests []recorded) {
 	if r.t.Verdict != string(target.OK) {
 		return
