@@ -11,8 +11,9 @@ import (
 
 const (
 	// SlowFactor is the ratio from which everything counts as slower on a machine. It is large
-	// because clock and load differ between equal machines.
+	// because clock and load differ between equal machines. Chance may make it a little smaller.
 	SlowFactor = 1.5
+	slowFactor = 0.98 * SlowFactor
 	// MostSpread is the largest half-width of an interval, in percent of the median. Figures with
 	// a wider interval are rough.
 	MostSpread = 50
@@ -20,270 +21,266 @@ const (
 	// compared. Most framings cost 5 to 20 %.
 	MostBlur = 25
 
-	leastFactor = 1.1  // a smaller difference is not worth telling
-	sureFactor  = 1.25 // from here on, one measurement of several is enough
+	leastFactor = 1.1  // a smaller difference of a framing, or of raw, is not worth telling
+	sureFactor  = 1.25 // from here on, one measurement may differ from the others
+	mostGroups  = 3    // more groups are degrees, unless one has half of the machines
 )
 
-// A Difference says that a framing, raw, or everything is slower on some machines than on others,
-// beyond the noise. Machines whose figures are too noisy to tell are on neither side.
+// A Difference says that everything, raw, or a framing is faster on some machines than on others,
+// beyond the noise. Machines whose figures are too noisy are in no group.
 type Difference struct {
-	Framing    string // "" if everything is slower
-	Slow, Fast []int  // the machines, as indices of the list of members
-	Ratio      float64
-	// Between has the other machines if all differ by degrees, without a gap that stands out.
-	// Slow is then the slowest machine alone, and Fast the fastest.
-	Between []int
-	// Cells has the measurements in which that is so. The first is the one that most machines made
-	// well enough or, of several, the most usual one in which they differ most.
-	// If everything is slower, these are cells without a framing.
-	Cells    []results.Cell
-	Compared []results.Cell // the measurements that were clear enough
+	Framing string       // "" if it is about everything
+	Groups  []SpeedGroup // the slowest first
+	// ByDegrees says that no gap parts the machines. The slowest machine is then the first group,
+	// the fastest one the last, and the others are between them.
+	ByDegrees bool
+	// Cells has the measurements in which that is so; they have no framing if it is about
+	// everything. Compared has all that were clear enough.
+	Cells, Compared []results.Cell
 }
 
-// Differences compares machines. The logarithm of a speed is taken apart into what is usual with
-// the framing, how much everything differs on the machine, and how much this framing differs there
-// after that; raw is a framing as any other. Everything and raw come first, then the framings, each
-// with the largest difference first.
+// A SpeedGroup has machines that are about equally fast.
+type SpeedGroup struct {
+	Members []int   // indices of the list of members
+	Speed   float64 // how many times faster than usual
+}
+
+// Ratio is how many times faster the fastest group is than the slowest.
+func (d Difference) Ratio() float64 { return d.Groups[len(d.Groups)-1].Speed / d.Groups[0].Speed }
+
+// Usual returns the index of the largest group or, of several, of the fastest of these.
+func (d Difference) Usual() int {
+	usual := 0
+	for i, g := range d.Groups {
+		if len(g.Members) >= len(d.Groups[usual].Members) {
+			usual = i
+		}
+	}
+	return usual
+}
+
+// Odd returns the machines that are not in the usual group or, if all differ by degrees, all.
+func (d Difference) Odd() []int {
+	var odd []int
+	for i, g := range d.Groups {
+		if i != d.Usual() || d.ByDegrees {
+			odd = append(odd, g.Members...)
+		}
+	}
+	return odd
+}
+
+// Differences compares machines. In each measurement, the logarithm of a speed is taken apart into
+// what is usual with the framing, how much everything differs on the machine, and how much this
+// framing differs there after that; raw is a framing as any other. Then all measurements of a
+// framing, or of everything, are taken together. Everything comes first, then raw, then the
+// framings with the largest difference first.
 func Differences(members []Member) []Difference {
 	return differences(members, results.Cell.IsBare)
 }
 
 // differences is [Differences] for the cells that are wanted.
 func differences(members []Member, isWanted func(results.Cell) bool) []Difference {
-	splits := make(map[results.Cell][]split) // by the framing and, unless it is "", the pattern
-	compared := make(map[results.Cell][]results.Cell)
-	streams := streamsOf(members, isWanted)
-	for _, cell := range slices.SortedFunc(maps.Keys(streams), compareCells) {
-		stream := streams[cell]
-		for framing, values := range stream.takeApart() {
-			subject := results.Cell{Framing: framing}
-			least := SlowFactor
-			if framing != "" {
-				subject.Pattern = cell.Pattern
-				least = leastFactor
-			}
-			own := cell
-			own.Framing = framing
-			if len(values) > 1 {
-				compared[subject] = append(compared[subject], own)
-			}
-			for _, s := range splitAll(values, stream.noisy[framing], least) {
-				s.cell = own
-				splits[subject] = append(splits[subject], s)
-			}
-		}
-	}
 	var all []Difference
-	for subject, own := range splits {
-		for len(own) > 0 {
-			var d Difference
-			var isSure bool
-			d, isSure, own = join(own)
+	for subject, m := range takeApart(members, isWanted) {
+		least := leastFactor
+		if subject == everything {
+			least = slowFactor
+		}
+		compared := m.cells()
+		for _, d := range m.differences(least) {
 			d.Framing = subject.Framing
-			d.Compared = compared[subject]
-			isFrequent := len(d.Cells) > 1 && 4*len(d.Cells) >= len(d.Compared)
-			if isSure || isFrequent || len(d.Compared) == 1 {
-				all = append(all, d)
-			}
+			d.Compared = compared
+			all = append(all, d)
 		}
 	}
 	slices.SortFunc(all, func(a, b Difference) int {
-		return cmp.Or(a.rank()-b.rank(), cmp.Compare(b.Ratio, a.Ratio),
-			compareCells(a.Cells[0], b.Cells[0]), slices.Compare(a.Slow, b.Slow))
+		return cmp.Or(a.rank()-b.rank(), cmp.Compare(b.Ratio(), a.Ratio()),
+			compareCells(a.Cells[0], b.Cells[0]),
+			slices.Compare(a.Groups[0].Members, b.Groups[0].Members))
 	})
 	return all
 }
 
 func (d Difference) rank() int {
-	if d.Framing == "" || d.Framing == results.FramingRaw {
+	switch d.Framing {
+	case "":
 		return 0
+	case results.FramingRaw:
+		return 1
 	}
-	return 1
+	return 2
 }
 
-// A stream has the figures of one combination of settings.
-type stream struct {
-	clear  map[int]map[string]Figure // by member, then by framing
-	noisy  map[string]int            // by framing: number of machines whose figure is not clear
-	pooled map[int]bool              // by member: its runs differ in raw or in everything
-}
-
-// streamsOf groups figures by their cell without the framing. A machine with only one clear framing
-// in a stream is left out: nothing can be told apart.
-func streamsOf(members []Member, isWanted func(results.Cell) bool) map[results.Cell]stream {
-	streams := make(map[results.Cell]stream)
-	for i, m := range members {
-		for _, f := range m.Figures {
-			if !isWanted(f.Cell) {
-				continue
-			}
-			cell := f.Cell
-			cell.Framing = ""
-			s, isKnown := streams[cell]
-			if !isKnown {
-				s = stream{
-					clear:  make(map[int]map[string]Figure),
-					noisy:  make(map[string]int),
-					pooled: make(map[int]bool),
-				}
-				streams[cell] = s
-			}
-			if f.RunsDiffer {
-				s.pooled[i] = s.pooled[i] || f.Cell.Framing == results.FramingRaw
-				continue
-			}
-			isDoubtful := slices.Contains(m.Doubtful, f.Cell)
-			if isDoubtful || !IsClear(f.steady) || f.Speed.Interval.Lo <= 0 {
-				s.noisy[f.Cell.Framing]++
-				continue
-			}
-			if s.clear[i] == nil {
-				s.clear[i] = make(map[string]Figure)
-			}
-			s.clear[i][f.Cell.Framing] = f
-		}
+// Speeds returns how many times faster everything is on each machine than on the usual ones, or 0 if
+// that is not known.
+func Speeds(members []Member, found []Difference) []float64 {
+	usual := 1.0
+	if len(found) > 0 && found[0].Framing == "" && !found[0].ByDegrees {
+		usual = found[0].Groups[found[0].Usual()].Speed
 	}
-	for _, s := range streams {
-		maps.DeleteFunc(s.clear, func(_ int, figures map[string]Figure) bool {
-			return len(figures) < 2
-		})
+	speeds := make([]float64, len(members))
+	all, _ := takeApart(members, results.Cell.IsBare)[everything].together()
+	for _, v := range all {
+		speeds[v.member] = math.Exp(v.mid) / usual
 	}
-	return streams
+	return speeds
 }
 
-// IsClear reports whether an estimate can be compared: see [MostBlur].
-func IsClear(e Estimate) bool {
-	percent, known := e.Spread()
-	return known && percent <= MostBlur
-}
-
-// A value is a logarithm with its interval: how much faster something is on a machine.
+// A value is a logarithm with its interval: how much faster something is on a machine than usual.
 type value struct {
 	member      int
 	mid, lo, hi float64
 }
 
-// valueOf returns the value at mid with the interval of an estimate around it.
-func valueOf(member int, mid float64, e Estimate, pattern string) value {
-	below := math.Log(e.Median / e.Interval.Lo)
-	above := math.Log(e.Interval.Hi / e.Median)
-	if pattern == results.PatternRoundtrip { // a time
-		below, above = above, below
-	}
-	return value{member, mid, mid - below, mid + above}
-}
+// measured has the values of a framing, or of everything, by measurement and machine.
+type measured map[results.Cell]map[int]value
 
-// takeApart returns by framing how much faster it is on each machine than usual there. With the
-// framing "" is how much faster everything is.
-func (s stream) takeApart() map[string][]value {
-	p := s.logarithms()
-	for range polishSweeps {
-		p.takeUsual()
-		p.takeMachines()
-	}
-	p.trustRaw()
-	values := make(map[string][]value)
-	for i, figures := range s.clear {
-		var below, above []float64
-		for framing, f := range figures {
-			pattern := f.Cell.Pattern
-			left := p.left[i][framing]
-			values[framing] = append(values[framing], valueOf(i, left, f.steady, pattern))
-			v := valueOf(i, p.machine[i], f.Speed, pattern)
-			below = append(below, v.lo)
-			above = append(above, v.hi)
-		}
-		if !s.pooled[i] {
-			all := value{i, p.machine[i], medianOf(below), medianOf(above)}
-			values[""] = append(values[""], all)
+func (m measured) cells() []results.Cell { return slices.SortedFunc(maps.Keys(m), compareCells) }
+
+// together returns one value for each machine, and what is left of each measurement after that.
+// Its interval is as wide as that of a usual measurement.
+func (m measured) together() (all []value, left matrix[results.Cell]) {
+	left = make(matrix[results.Cell])
+	below := make(map[int][]float64)
+	above := make(map[int][]float64)
+	for cell, values := range m {
+		for i, v := range values {
+			left.set(i, cell, v.mid)
+			below[i] = append(below[i], v.mid-v.lo)
+			above[i] = append(above[i], v.hi-v.mid)
 		}
 	}
-	return values
+	for i, mid := range left.polish() {
+		all = append(all, value{i, mid, mid - medianOf(below[i]), mid + medianOf(above[i])})
+	}
+	return all, left
 }
 
-// polishSweeps is how often medians are taken out. The first few sweeps change most.
-const polishSweeps = 10
-
-// A polish takes speeds apart. It is Tukey's median polish: as long as fewer than half of the
-// framings of a machine, and of the machines of a framing, are odd, these do not change the other
-// values.
-type polish struct {
-	machine map[int]float64            // how much faster everything is, as a logarithm
-	left    map[int]map[string]float64 // the same of a framing, after that and what is usual
-}
-
-// logarithms returns a polish with nothing taken out yet.
-func (s stream) logarithms() polish {
-	p := polish{make(map[int]float64), make(map[int]map[string]float64)}
-	for i, figures := range s.clear {
-		p.left[i] = make(map[string]float64)
-		for framing, f := range figures {
-			speed := math.Log(f.steady.Median)
-			if f.Cell.Pattern == results.PatternRoundtrip { // a time
-				speed = -speed
-			}
-			p.left[i][framing] = speed
+// differences returns how machines differ in all measurements together. Measurements in which a
+// machine surely is not as in the others are compared again, without these.
+func (m measured) differences(least float64) []Difference {
+	all, left := m.together()
+	others := make(measured)
+	var cells []results.Cell
+	for _, cell := range m.cells() {
+		if m.isOdd(cell, left) {
+			others[cell] = m[cell]
+		} else {
+			cells = append(cells, cell)
 		}
 	}
-	return p
-}
-
-func (p polish) takeUsual() {
-	columns := make(map[string][]float64)
-	for _, row := range p.left {
-		for framing, speed := range row {
-			columns[framing] = append(columns[framing], speed)
-		}
-	}
-	for framing, column := range columns {
-		usual := medianOf(column)
-		for _, row := range p.left {
-			if _, isMeasured := row[framing]; isMeasured {
-				row[framing] -= usual
+	var found []Difference
+	if len(cells) > 0 {
+		for _, d := range groupsOf(all, least, 1) {
+			d.Cells = slices.DeleteFunc(slices.Clone(cells), func(cell results.Cell) bool {
+				return !d.isSeenIn(m[cell])
+			})
+			if len(d.Cells) > 0 {
+				found = append(found, d)
 			}
 		}
+		return append(found, others.differences(least)...)
 	}
+	for cell, values := range others {
+		found = append(found, measured{cell: values}.differences(least)...)
+	}
+	return found
 }
 
-// takeMachines takes the median framing out of each machine. Of two framings, or of two equal
-// halves of them, raw is not the odd one.
-func (p polish) takeMachines() {
-	for i, row := range p.left {
-		values := slices.Collect(maps.Values(row))
-		raw, isMeasured := row[results.FramingRaw]
-		if isMeasured && len(values)%2 == 0 {
-			values = append(values, raw)
+// isSeenIn reports whether the fastest and the slowest group are at least half as far apart in a
+// measurement as in all together.
+func (d Difference) isSeenIn(values map[int]value) bool {
+	var ends []float64
+	for _, g := range []SpeedGroup{d.Groups[0], d.Groups[len(d.Groups)-1]} {
+		var mids []float64
+		for _, i := range g.Members {
+			if v, isMeasured := values[i]; isMeasured {
+				mids = append(mids, v.mid)
+			}
 		}
-		p.add(i, medianOf(values))
+		if len(mids) == 0 {
+			return false
+		}
+		ends = append(ends, medianOf(mids))
 	}
+	return 2*(ends[1]-ends[0]) >= math.Log(d.Ratio())
 }
 
-// trustRaw lets the framings differ on machines on which raw is as fast as usual.
-func (p polish) trustRaw() {
-	for i, row := range p.left {
-		raw := row[results.FramingRaw]
-		if 2*math.Abs(p.machine[i]+raw) < math.Abs(p.machine[i]) {
-			p.add(i, raw)
+// isOdd reports whether machines differ in a measurement otherwise than in all together.
+func (m measured) isOdd(cell results.Cell, left matrix[results.Cell]) bool {
+	var all []value
+	for i, v := range m[cell] {
+		mid := left[i][cell]
+		all = append(all, value{i, mid, mid - v.mid + v.lo, mid - v.mid + v.hi})
+	}
+	return len(groupsOf(all, sureFactor, 2)) > 0
+}
+
+// isApart reports whether a faster machine is beyond a gap, and so many times beyond the noise.
+func (v value) isApart(faster value, gap, noise float64) bool {
+	return faster.mid-v.mid >= max(gap, noise*(v.hi-v.mid+faster.mid-faster.lo))
+}
+
+// groupsOf parts machines at gaps that are at least as wide as the factor, and so many times as
+// wide as the noise. If there are many groups, the machines differ by degrees, and so may those of
+// the largest group.
+func groupsOf(all []value, least, noise float64) []Difference {
+	slices.SortFunc(all, func(a, b value) int {
+		return cmp.Or(cmp.Compare(a.mid, b.mid), a.member-b.member)
+	})
+	gap := math.Log(least)
+	var groups [][]value
+	first, largest := 0, 0
+	for i, v := range all {
+		isEnd := i+1 == len(all) || v.isApart(all[i+1], gap, noise)
+		if !isEnd {
+			continue
+		}
+		groups = append(groups, all[first:i+1])
+		first = i + 1
+		if last := len(groups) - 1; len(groups[last]) >= len(groups[largest]) {
+			largest = last
 		}
 	}
-}
-
-// add says that everything is so much faster on a machine, and takes that from its framings.
-func (p polish) add(machine int, faster float64) {
-	p.machine[machine] += faster
-	for framing := range p.left[machine] {
-		p.left[machine][framing] -= faster
+	var found []Difference
+	rest := all
+	if len(groups) > 1 && (len(groups) <= mostGroups || 2*len(groups[largest]) >= len(all)) {
+		found = append(found, newDifference(groups))
+		rest = groups[largest]
 	}
+	last := len(rest) - 1
+	if last > 1 && rest[0].isApart(rest[last], gap, 2) {
+		d := newDifference([][]value{rest[:1], rest[1:last], rest[last:]})
+		d.ByDegrees = true
+		found = append(found, d)
+	}
+	return found
 }
 
-// markOddRaw sets OddRaw in the figures of those machines on which raw differs. If the halves are
-// equal, the slower one is odd.
+func newDifference(groups [][]value) Difference {
+	var d Difference
+	for _, values := range groups {
+		var g SpeedGroup
+		var mids []float64
+		for _, v := range values {
+			g.Members = append(g.Members, v.member)
+			mids = append(mids, v.mid)
+		}
+		slices.Sort(g.Members)
+		g.Speed = math.Exp(medianOf(mids))
+		d.Groups = append(d.Groups, g)
+	}
+	return d
+}
+
+// markOddRaw sets OddRaw in the figures of those machines on which raw differs.
 func markOddRaw(members []Member, found []Difference) {
 	for _, d := range found {
 		if d.Framing != results.FramingRaw {
 			continue
 		}
-		for _, i := range slices.Concat(d.Fewer(), d.Between) {
+		for _, i := range d.Odd() {
 			for at := range members[i].Figures {
 				f := &members[i].Figures[at]
 				beside := f.Cell
@@ -292,12 +289,4 @@ func markOddRaw(members []Member, found []Difference) {
 			}
 		}
 	}
-}
-
-// Fewer returns the side with fewer machines or, of equal sides, the slower one.
-func (d Difference) Fewer() []int {
-	if len(d.Fast) < len(d.Slow) {
-		return d.Fast
-	}
-	return d.Slow
 }

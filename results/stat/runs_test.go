@@ -50,8 +50,8 @@ func TestRunsThatDifferAreNotOneFigure(t *testing.T) {
 			t.Fatalf("got %+v", member.Disagreement)
 		}
 		d := member.Disagreement[0]
-		slow := member.Differing[d.Slow[0]].Environment().Run
-		isRight := slow == "new" && len(d.Fast) == 1 && near(d.Ratio, 1.6/1.2, 0.05)
+		slow := member.Differing[d.Groups[0].Members[0]].Environment().Run
+		isRight := slow == "new" && len(d.Groups) == 2 && near(d.Ratio(), 1.6/1.2, 0.05)
 		if !isRight || d.Framing != "ndjson" || len(d.Cells) != 24 || len(d.Compared) != 24 {
 			t.Errorf("got %+v, %s is slow", d, slow)
 		}

@@ -18,7 +18,7 @@ func FleetSections(members []stat.Member, problems []results.Problem) []Section 
 	if isEmptyFleet(members) {
 		return nil
 	}
-	found := comparison{members: members, differences: stat.Differences(members)}
+	found := newComparison(members)
 	differences, title := differenceSection(found)
 	attention, toLookAt := attentionSection(found)
 	answers := answerSections(members)
@@ -29,7 +29,7 @@ func FleetSections(members []stat.Member, problems []results.Problem) []Section 
 	}
 	answer := Section{ID: "answer", Title: cmp.Or(strings.TrimSuffix(title, "."),
 		results.FormatCount(len(members), "machine"))}
-	if t := machineTable(members); t.hasRows() && len(t.Rows) <= mostGroups {
+	if t := found.machineTable(); t.hasRows() && len(t.Rows) <= mostGroups {
 		answer.Tables = []Table{t}
 	}
 	// what differs is said first
@@ -152,9 +152,6 @@ func WriteFleet(w io.Writer, members []stat.Member, problems []results.Problem, 
 	return p.Write(w, format, o)
 }
 
-// mostDifferences is how many differences are told in sentences.
-const mostDifferences = 6
-
 // differenceSection compares the speeds of framings and of raw bytes on the machines. The title
 // says what differs most, or that nothing does; it is "" if noise hides that.
 func differenceSection(found comparison) (out Section, title string) {
@@ -166,25 +163,22 @@ func differenceSection(found comparison) (out Section, title string) {
 	measured := main.measured(members)
 	out = Section{ID: "differences", Title: "Which machines differ, and in what"}
 	out.Lead = found.sentences()
-	if more := len(out.Lead) - mostDifferences; more > 1 {
-		out.Lead = append(out.Lead[:mostDifferences],
-			fmt.Sprintf("The table has %d more differences.", more))
-	}
 	if len(out.Lead) == 0 {
 		out.Lead = nonEmpty([]string{noDifference(members)})
 	}
 	if len(measured) > stat.FewMachines {
 		groups := found.groups(measured)
-		out.Tables = []Table{found.table(), main.table("machines", groups)}
+		out.Tables = []Table{main.table("machines", groups)}
 		out.Notes = []string{fmt.Sprintf("For a group of machines: the median of raw's goodput, "+
 			"and of each framing's share of it; in brackets the middle 80 %% of the machines, or "+
 			"all of %d or fewer. Figures that are too noisy are left out.", stat.FewMachines)}
 	} else {
-		out.Tables = []Table{found.table(), main.table("machine", EachMachine(measured))}
+		out.Tables = []Table{main.table("machine", EachMachine(measured))}
 		out.Notes = nonEmpty([]string{RoughNote(out.Tables)})
 	}
-	if odd := found.oddRawText(main.cell); odd != "" {
-		out.Notes = append(out.Notes, capitalised(odd)+": shares of it are not compared.")
+	if odd := oddRaw(members, main.cell); len(odd) > 0 {
+		out.Notes = append(out.Notes, "Raw is unusual on "+nameSome(odd)+
+			": shares of it are not compared.")
 	}
 	title = first(out.Lead)
 	if missing := len(members) - len(measured); missing > 0 {

@@ -27,39 +27,82 @@ func memberSection(members []stat.Member) Section {
 	return about
 }
 
-// machineTable has the properties in which the machines differ, with a row for those that are
-// alike. It has no row if all machines are alike.
-func machineTable(members []stat.Member) Table {
-	t := Table{Columns: []Column{{Title: "machine", Style: Long, Key: true}}}
+// machineTable has the speed of everything on the machines, the slowest first, and the properties
+// in which they differ. Machines that are alike in both share a row or, if there would be many
+// rows, those with the same properties. It has no row if all machines are alike.
+func (c comparison) machineTable() Table {
 	var differ []string
 	for _, factor := range factors {
-		if len(grouped(members, func(m stat.Member) string { return factorOf(m, factor) })) > 1 {
+		if len(grouped(c.members, func(m stat.Member) string { return factorOf(m, factor) })) > 1 {
 			differ = append(differ, factor)
-			t.Columns = append(t.Columns, Column{Title: factor})
 		}
 	}
-	if len(differ) == 0 {
-		return Table{}
-	}
-	properties := func(m stat.Member) string {
+	properties := func(i int) string {
 		var all []string
 		for _, factor := range differ {
-			all = append(all, factorOf(m, factor))
+			all = append(all, factorOf(c.members[i], factor))
 		}
 		return strings.Join(all, "\n")
 	}
-	for _, alike := range grouped(members, properties) {
-		var names []string
-		for _, m := range alike {
-			names = append(names, m.Name)
-		}
-		row := []Value{textValue(nameSome(names))}
-		for _, factor := range differ {
-			row = append(row, textValue(factorOf(alike[0], factor)))
-		}
-		t.AppendValues(row...)
+	var order []int
+	for i := range c.members {
+		order = append(order, i)
 	}
-	return t
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(c.speeds[a], c.speeds[b]) })
+	rows := grouped(order, properties)
+	if divided := c.bySpeed(rows); len(divided) <= mostGroups {
+		rows = divided
+	}
+	if len(rows) < 2 {
+		return Table{}
+	}
+	t := Table{Columns: []Column{
+		{Title: "machine", Style: Long, Key: true},
+		{Title: "speed", Right: true, Key: true},
+	}}
+	if slices.Max(c.speeds) > 0 {
+		t.Title = "Speed of everything together (1 is usual), and what tells the machines apart"
+	}
+	for _, factor := range differ {
+		t.Columns = append(t.Columns, Column{Title: factor, Key: true})
+	}
+	for _, alike := range rows {
+		var names []string
+		for _, i := range slices.Sorted(slices.Values(alike)) {
+			names = append(names, c.members[i].Name)
+		}
+		slowest, fastest := c.speeds[alike[0]], c.speeds[alike[len(alike)-1]]
+		speed := FromTo(fmt.Sprintf("%.2f", slowest), fmt.Sprintf("%.2f", fastest))
+		if slowest == 0 {
+			speed = ""
+		}
+		row := []string{nameSome(names), speed}
+		for _, factor := range differ {
+			row = append(row, factorOf(c.members[alike[0]], factor))
+		}
+		t.Append(row...)
+	}
+	return t.dropEmpty()
+}
+
+// bySpeed divides rows of machines, the slowest of which come first, where a machine is faster than
+// the first one of its row by a tenth. The slowest row comes first.
+func (c comparison) bySpeed(rows [][]int) [][]int {
+	var divided [][]int
+	for _, row := range rows {
+		first := 0
+		for at, i := range row {
+			if c.speeds[i] > leastRatio*c.speeds[row[first]] {
+				divided = append(divided, row[first:at])
+				first = at
+			}
+		}
+		divided = append(divided, row[first:])
+	}
+	slices.SortStableFunc(divided, func(a, b []int) int {
+		return cmp.Compare(c.speeds[a[0]], c.speeds[b[0]])
+	})
+	return divided
 }
 
 // factors are properties of a machine that may influence figures, by their titles in machineFields.

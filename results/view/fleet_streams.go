@@ -94,8 +94,9 @@ func (c comparison) mainStream() (main fleetStream, isMeasured bool) {
 			cmp.Compare(sizeDistance(a.cell.Size), sizeDistance(b.cell.Size)))
 	})
 	if len(c.differences) > 0 {
-		told, _ := c.contrast(c.differences[0])
-		isTold := func(v fleetStream) bool { return v.cell == withoutFraming(told.cell) }
+		first := c.differences[0]
+		shown, _ := c.figures(first, inOrder(first))
+		isTold := func(v fleetStream) bool { return v.cell == withoutFraming(shown) }
 		if i := slices.IndexFunc(all, isTold); i >= 0 {
 			main = all[i]
 		}

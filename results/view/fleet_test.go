@@ -246,7 +246,7 @@ func TestVersionsTellMachinesApart(t *testing.T) {
 	a, b := measuringMember("a", 0.9), measuringMember("b", 0.9)
 	b.Runs[0].Version = "0.1.0"
 	b.Runs[0].Go = "go1.25"
-	table := machineTable([]stat.Member{a, b})
+	table := newComparison([]stat.Member{a, b}).machineTable()
 	if len(table.Columns) != 3 || table.Rows[1][1].Text != "0.1.0" {
 		t.Errorf("columns %v, rows %v", table.Columns, table.Rows)
 	}

@@ -47,13 +47,13 @@ func (c *concern) add(name, what string, why []string) {
 func (c *concern) addOdd(found comparison) {
 	odd := make(map[int][]string) // by machine: in what
 	for _, d := range found.differences {
-		few := d.Fewer()
-		all := len(d.Slow) + len(d.Fast)
-		if all < 3 || len(few) > max(1, all/5) {
+		few := d.Odd()
+		all := len(few) + len(d.Groups[d.Usual()].Members)
+		if d.ByDegrees || all < 3 || len(few) > max(1, all/5) {
 			continue
 		}
 		for _, i := range few {
-			odd[i] = append(odd[i], strings.TrimSuffix(found.sentence(d), "."))
+			odd[i] = append(odd[i], found.claim(d))
 		}
 	}
 	var usual []stat.Member

@@ -169,7 +169,8 @@ func latestRules(set *results.Set) []results.Finding {
 	return latest
 }
 
-// changedRules says on which machines an earlier probe came to other answers than the newest one.
+// changedRules says on which machines an earlier probe came to other answers than the newest one,
+// and to which.
 func changedRules(members []stat.Member) []string {
 	var out []string
 	for _, m := range members {
@@ -177,16 +178,17 @@ func changedRules(members []stat.Member) []string {
 			{name: "newest", found: foundIn(m.Answers, results.AreaRule)},
 			{name: "earlier", found: foundIn(m.Earlier, results.AreaRule)},
 		})
-		changed := 0
-		for i := range questions {
+		var changed []string
+		for i, asks := range questions {
 			if disagree(columns, i) {
-				changed++
+				newest, earlier := columns[0].answers[i], columns[1].answers[i]
+				changed = append(changed, fmt.Sprintf("%s: %s (earlier %s)", asks,
+					newest.sizeText(), earlier.sizeText()))
 			}
 		}
-		if changed > 0 {
-			out = append(out, fmt.Sprintf("Probes of %s disagree in %s, and the newest counts: "+
-				"pipebench probe OLD --against NEW compares them.", m.Name,
-				results.FormatCount(changed, "answer")))
+		if len(changed) > 0 {
+			out = append(out, fmt.Sprintf("Probes of %s disagree in %s, and the newest counts. %s.",
+				m.Name, results.FormatCount(len(changed), "answer"), strings.Join(changed, "; ")))
 		}
 	}
 	return out

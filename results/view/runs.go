@@ -19,6 +19,7 @@ func disagreementSentences(members []stat.Member) []string {
 		runs := comparison{
 			members:     namedRuns(m.Differing),
 			differences: m.Disagreement,
+			speeds:      stat.Speeds(m.Differing, m.Disagreement),
 			areRuns:     true,
 		}
 		texts = append(texts, "The runs of "+m.Name+" disagree: "+runs.sentence(m.Disagreement[0]))

@@ -25,7 +25,7 @@ func besideOf(run, host string, after time.Duration, factor float64) *results.Se
 }
 
 const srvDisagrees = "The runs of srv disagree: ndjson keeps 62 % of raw's speed in the run of " +
-	"2026-11-22 and 83 % in that of 2026-11-21"
+	"2026-11-22 and 83 % in the run of 2026-11-21"
 
 func TestRunsThatDisagreeAreToldFirst(t *testing.T) {
 	set := results.Merge(besideOf("old", "srv", 0, 1.2), besideOf("new", "srv", 25*time.Hour, 1.6))

@@ -199,7 +199,8 @@ func TestSeveralMachinesBeginWithWhatDiffers(t *testing.T) {
 		t.Errorf("title %q, sentences %q", s.Title, s.Lead)
 	}
 	rows := rowsOf(t, s.Tables)
-	if rows["lab-linux"] != "linux | amd64" || rows["lab-darwin"] != "darwin | arm64" {
+	if rows["lab-linux"] != "1.00 | linux | amd64" ||
+		rows["lab-darwin"] != "1.00 | darwin | arm64" {
 		t.Errorf("machines %q", rows)
 	}
 	set.Environments = set.Environments[:1]

@@ -1,0 +1,211 @@
+package view
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/pipebench/pipebench/results/stat"
+)
+
+// A Group has one machine, or machines that are about equally fast in something.
+type Group struct {
+	Title   string
+	Members []stat.Member
+}
+
+// EachMachine returns a group for each machine.
+func EachMachine(members []stat.Member) []Group {
+	var each []Group
+	for _, m := range members {
+		each = append(each, Group{m.Name, []stat.Member{m}})
+	}
+	return each
+}
+
+func (c comparison) group(d stat.Difference, g stat.SpeedGroup) Group {
+	group := Group{Title: c.name(d, g)}
+	for _, i := range g.Members {
+		group.Members = append(group.Members, c.members[i])
+	}
+	return group
+}
+
+// groups returns a group of all machines, and those of the differences that have a name.
+func (c comparison) groups(all []stat.Member) []Group {
+	groups := []Group{{"all", all}}
+	for _, d := range c.differences {
+		for _, g := range inOrder(d) {
+			group := c.group(d, g)
+			isKnown := slices.ContainsFunc(groups, func(o Group) bool {
+				return o.Title == group.Title
+			})
+			if !isKnown && !c.areOthers(d, g) && len(groups) < mostGroups {
+				groups = append(groups, group)
+			}
+		}
+	}
+	return groups
+}
+
+// mostGroups is how many groups of machines a table may have.
+const mostGroups = 12
+
+// FramingGroups returns groups of machines that keep different shares of raw's speed, by framing. A
+// framing in which the machines do not differ, or differ by degrees, is left out.
+func FramingGroups(members []stat.Member) map[string][]Group {
+	groups := make(map[string][]Group)
+	c := comparison{members: members, differences: stat.Differences(members)}
+	for _, d := range c.differences {
+		if !isFraming(d) || d.ByDegrees || isTrip(d.Cells[0]) || groups[d.Framing] != nil {
+			continue
+		}
+		for _, g := range d.Groups {
+			groups[d.Framing] = append(groups[d.Framing], c.group(d, g))
+		}
+	}
+	return groups
+}
+
+// place says on which machines or in which runs something is so.
+func (c comparison) place(d stat.Difference, g stat.SpeedGroup) string {
+	name := c.name(d, g)
+	first := c.members[g.Members[0]]
+	switch {
+	case !c.areRuns:
+		return "on " + name
+	case c.areOthers(d, g):
+		return "in " + name
+	case len(g.Members) > 1:
+		return "in the runs of " + name
+	case strings.HasPrefix(first.Environment().Run, first.Name):
+		return "in run " + name
+	}
+	return "in the run of " + name
+}
+
+// name names the machines of a group by what they have in common and no other machine has. It names
+// a few of them, too.
+func (c comparison) name(d stat.Difference, g stat.SpeedGroup) string {
+	all := 0
+	for _, other := range d.Groups {
+		all += len(other.Members)
+	}
+	var names []string
+	for _, i := range g.Members {
+		names = append(names, c.members[i].Name)
+	}
+	common := c.common(d, g)
+	switch {
+	case common != "" && all > stat.FewMachines:
+		return common
+	case common != "":
+		return common + " (" + nameSome(names) + ")"
+	case c.areOthers(d, g):
+		return fmt.Sprintf("%d others", len(names))
+	}
+	return nameSome(names)
+}
+
+// areOthers reports whether a group is the usual one and has too many machines to name, and they
+// have nothing in common.
+func (c comparison) areOthers(d stat.Difference, g stat.SpeedGroup) bool {
+	isUsual := slices.Equal(g.Members, d.Groups[d.Usual()].Members)
+	return isUsual && len(g.Members) > mostNamedMachines+1 && c.common(d, g) == ""
+}
+
+// mostExceptions is how many machines may be exceptions from what a group has in common. The group
+// must have this many times as many machines as exceptions.
+const (
+	mostExceptions = 2
+	perException   = 4
+)
+
+// common returns what the machines of a group have and no other machine has, such as "linux 6.1".
+// One or two machines may be exceptions, which are then named. There is nothing for a single
+// machine: its name tells more.
+func (c comparison) common(d stat.Difference, g stat.SpeedGroup) string {
+	if len(g.Members) < 2 || c.areRuns {
+		return ""
+	}
+	var others []int
+	for _, other := range d.Groups {
+		if !slices.Equal(other.Members, g.Members) {
+			others = append(others, other.Members...)
+		}
+	}
+	fewest := min(mostExceptions, min(len(g.Members), len(others))/perException)
+	var found []string // with the fewest exceptions
+	for _, factor := range append(slices.Clone(factors), labelKeys(c.members)...) {
+		value, missing, extra := c.mostUsual(factor, g.Members, others)
+		exceptions := len(missing) + len(extra)
+		if value == "" || exceptions > fewest {
+			continue
+		}
+		if exceptions < fewest {
+			fewest = exceptions
+			found = nil
+		}
+		if len(extra) > 0 {
+			value += " except " + joinAnd(extra)
+		}
+		if len(missing) > 0 {
+			value += " and " + joinAnd(missing)
+		}
+		found = append(found, value)
+	}
+	if fewest > 0 && len(found) > 0 {
+		return found[0] // several would name the exceptions several times
+	}
+	return strings.Replace(strings.Join(found, ", "), ", ", " with ", 1)
+}
+
+// mostUsual returns a phrase for the value of a property that most of the machines have, the names
+// of those that lack it, and the names of other machines that have it. It returns "" if that value
+// is not known.
+func (c comparison) mostUsual(factor string, machines, others []int) (phrase string, missing,
+	extra []string) {
+	byValue := grouped(machines, func(i int) string { return factorOf(c.members[i], factor) })
+	most := slices.MaxFunc(byValue, func(a, b []int) int { return len(a) - len(b) })
+	value := factorOf(c.members[most[0]], factor)
+	if value == unknown {
+		return "", nil, nil
+	}
+	for _, i := range machines {
+		if factorOf(c.members[i], factor) != value {
+			missing = append(missing, c.members[i].Name)
+		}
+	}
+	for _, i := range others {
+		if factorOf(c.members[i], factor) == value {
+			extra = append(extra, c.members[i].Name)
+		}
+	}
+	return factorPhrase(c.members[most[0]], factor), missing, extra
+}
+
+// isUnexplained reports whether several machines are unusual and have nothing in common.
+func (c comparison) isUnexplained(d stat.Difference) bool {
+	if c.areRuns || d.ByDegrees {
+		return false
+	}
+	for i, g := range d.Groups {
+		if i != d.Usual() && len(g.Members) > 1 && c.common(d, g) == "" {
+			return true
+		}
+	}
+	return false
+}
+
+func labelKeys(members []stat.Member) []string {
+	keys := make(map[string]bool)
+	for _, m := range members {
+		for _, e := range m.Runs {
+			for key := range e.Labels {
+				keys[key] = true
+			}
+		}
+	}
+	return slices.Sorted(maps.Keys(keys))
+}
