@@ -40,22 +40,6 @@ func streamsOf(members []Member, isWanted func(results.Cell) bool) map[results.C
 	return streams
 }
 
-// isPooled reports whether the runs of a machine differ in raw, or in everything, in half of what
-// they measured.
-func (m Member) isPooled() bool {
-	differing, all := 0, 0
-	for _, f := range m.Figures {
-		if f.Cell.Framing != results.FramingRaw {
-			continue
-		}
-		all++
-		if f.RunsDiffer {
-			differing++
-		}
-	}
-	return differing > 0 && 2*differing >= all
-}
-
 // isClear reports whether the speed of a figure can be compared.
 func (m Member) isClear(f Figure) bool {
 	isDoubtful := slices.Contains(m.Doubtful, f.Cell)
@@ -109,6 +93,7 @@ func takeApart(members []Member, isWanted func(results.Cell) bool) map[results.C
 		}
 		all[subject][cell][v.member] = v
 	}
+	isOfEverything := func(d Difference) bool { return d.Framing == "" }
 	for cell, s := range streamsOf(members, isWanted) {
 		left, machine := s.polish()
 		for i, figures := range s {
@@ -121,7 +106,7 @@ func takeApart(members []Member, isWanted func(results.Cell) bool) map[results.C
 				below = append(below, v.lo)
 				above = append(above, v.hi)
 			}
-			if !members[i].isPooled() {
+			if !slices.ContainsFunc(members[i].Disagreement, isOfEverything) {
 				add(everything, cell, value{i, machine[i], medianOf(below), medianOf(above)})
 			}
 		}

@@ -19,7 +19,8 @@ func FleetSections(members []stat.Member, problems []results.Problem) []Section 
 		return nil
 	}
 	found := newComparison(members)
-	differences, title := differenceSection(found)
+	differences := differenceSection(found)
+	title := first(differences.Lead)
 	attention, toLookAt := attentionSection(found)
 	answers := answerSections(members)
 	differ := answerDifference(answers)
@@ -29,14 +30,12 @@ func FleetSections(members []stat.Member, problems []results.Problem) []Section 
 	}
 	answer := Section{ID: "answer", Title: cmp.Or(strings.TrimSuffix(title, "."),
 		results.FormatCount(len(members), "machine"))}
-	if t := found.machineTable(); t.hasRows() && len(t.Rows) <= mostGroups {
-		answer.Tables = []Table{t}
-	}
+	answer.Tables = []Table{found.machineTable()}
 	// what differs is said first
 	begin := slices.Concat([]string{title}, disagreement,
 		[]string{missingSentence(problems), differ})
 	all := slices.Concat([]Section{{Lead: begin}, differences, attention}, answers,
-		[]Section{{Lead: []string{doubtSentence(members)}}, memberSection(members)})
+		[]Section{memberSection(members)})
 	var shown []Section
 	for _, s := range all {
 		for _, sentence := range nonEmpty(s.Lead) {
@@ -152,22 +151,27 @@ func WriteFleet(w io.Writer, members []stat.Member, problems []results.Problem, 
 	return p.Write(w, format, o)
 }
 
-// differenceSection compares the speeds of framings and of raw bytes on the machines. The title
-// says what differs most, or that nothing does; it is "" if noise hides that.
-func differenceSection(found comparison) (out Section, title string) {
-	members := found.members
-	main, isMeasured := found.mainStream()
-	if !isMeasured {
-		return Section{}, ""
+// differenceSection compares the speeds of framings and of raw bytes on the machines.
+func differenceSection(c comparison) Section {
+	main := c.mainStream()
+	if main.all == 0 {
+		return Section{}
 	}
-	measured := main.measured(members)
-	out = Section{ID: "differences", Title: "Which machines differ, and in what"}
-	out.Lead = found.sentences()
+	measured := measuredOn(c.members, main.cells)
+	out := Section{ID: "differences", Title: "Which machines differ, and in what"}
+	out.Lead = c.sentences()
 	if len(out.Lead) == 0 {
-		out.Lead = nonEmpty([]string{noDifference(members)})
+		out.Lead = nonEmpty([]string{noDifference(c.members)})
 	}
 	if len(measured) > stat.FewMachines {
-		groups := found.groups(measured)
+		groups := []Group{{"all", measured}}
+		for _, row := range c.rows() {
+			title := c.members[row[0]].Name
+			if len(row) > 1 {
+				title += fmt.Sprintf(" and %d more", len(row)-1)
+			}
+			groups = append(groups, c.group(title, row))
+		}
 		out.Tables = []Table{main.table("machines", groups)}
 		out.Notes = []string{fmt.Sprintf("For a group of machines: the median of raw's goodput, "+
 			"and of each framing's share of it; in brackets the middle 80 %% of the machines, or "+
@@ -176,41 +180,38 @@ func differenceSection(found comparison) (out Section, title string) {
 		out.Tables = []Table{main.table("machine", EachMachine(measured))}
 		out.Notes = nonEmpty([]string{RoughNote(out.Tables)})
 	}
-	if odd := oddRaw(members, main.cell); len(odd) > 0 {
+	if odd := oddRaw(c.members, main.cells[0]); len(odd) > 0 {
 		out.Notes = append(out.Notes, "Raw is unusual on "+nameSome(odd)+
 			": shares of it are not compared.")
 	}
-	title = first(out.Lead)
-	if missing := len(members) - len(measured); missing > 0 {
-		out.Lead = append(out.Lead, fmt.Sprintf("%d of %d machines did not measure this.",
-			missing, len(members)))
+	if missing := len(c.members) - len(measured); missing > 0 {
+		out.Notes = append(out.Notes, fmt.Sprintf("%d of %d machines did not measure this.",
+			missing, len(c.members)))
 	}
-	return out, title
+	return out
 }
 
-// noDifference says that machines do not differ or, if most measurements are not clear enough on
-// most machines, that noise hides it. It returns "" if none is.
+// noDifference says that machines do not differ or, if most figures of all but one are too noisy,
+// that noise hides it. It returns "" if runs that disagree do.
 func noDifference(members []stat.Member) string {
-	var compared, usable, machines int
-	for _, cell := range comparedCells(members) {
-		known, noisy := standings(members, cell)
-		if len(known)+len(noisy) < 2 {
-			continue
-		}
-		compared++
-		if len(known) > max(1, len(noisy)) {
-			usable++
-			machines = max(machines, len(known))
+	clear, noisy := 0, 0
+	for _, m := range members {
+		n, all := clearFigures(m)
+		switch {
+		case all == 0 || len(m.Disagreement) > 0:
+		case 2*n >= all:
+			clear++
+		default:
+			noisy++
 		}
 	}
 	switch {
-	case usable == 0:
-		return ""
-	case 2*usable <= compared:
-		return fmt.Sprintf("Too noisy to tell whether a framing, or raw, differs: %d of %d "+
-			"measurements are clear enough to compare.", usable, compared)
+	case clear > 1:
+		return fmt.Sprintf("No framing, nor raw alone, differs by a tenth beyond the noise "+
+			"between %d machines, and everything together by less than %g times.", clear,
+			stat.SlowFactor)
+	case noisy > 0 && clear+noisy > 1:
+		return "Too noisy to tell whether a framing, or raw, differs."
 	}
-	return fmt.Sprintf("No framing, nor raw alone, differs by a tenth beyond the noise between %d "+
-		"machines, and everything together by less than %g times, in %s clear enough to compare.",
-		machines, stat.SlowFactor, results.FormatCount(usable, "measurement"))
+	return ""
 }

@@ -27,35 +27,50 @@ func memberSection(members []stat.Member) Section {
 	return about
 }
 
-// machineTable has the speed of everything on the machines, the slowest first, and the properties
-// in which they differ. Machines that are alike in both share a row or, if there would be many
-// rows, those with the same properties. It has no row if all machines are alike.
-func (c comparison) machineTable() Table {
-	var differ []string
-	for _, factor := range factors {
-		if len(grouped(c.members, func(m stat.Member) string { return factorOf(m, factor) })) > 1 {
-			differ = append(differ, factor)
-		}
-	}
-	properties := func(i int) string {
-		var all []string
-		for _, factor := range differ {
-			all = append(all, factorOf(c.members[i], factor))
-		}
-		return strings.Join(all, "\n")
-	}
+// mostGroups is how many groups of machines a table may have.
+const mostGroups = 12
+
+// rows returns groups of machines that are in the same group of each difference, have the same
+// properties, and are about equally fast in everything. The slowest come first. If there would be
+// many, properties and speeds may differ in a group.
+func (c comparison) rows() [][]int {
 	var order []int
 	for i := range c.members {
 		order = append(order, i)
 	}
 	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(c.speeds[a], c.speeds[b]) })
-	rows := grouped(order, properties)
-	if divided := c.bySpeed(rows); len(divided) <= mostGroups {
-		rows = divided
+	inGroups := func(i int) string {
+		key := ""
+		for _, d := range c.differences {
+			isIn := func(g stat.SpeedGroup) bool { return slices.Contains(g.Members, i) }
+			key += fmt.Sprint(slices.IndexFunc(d.Groups, isIn), " ")
+		}
+		return key
 	}
-	if len(rows) < 2 {
-		return Table{}
+	slowest := make(map[string]float64) // speed of the slowest machine of the last row
+	alike := func(i int) string {
+		key := inGroups(i)
+		for _, factor := range factors {
+			key += "\n" + factorOf(c.members[i], factor)
+		}
+		if slowest[key] == 0 || c.speeds[i] > leastRatio*slowest[key] {
+			slowest[key] = c.speeds[i]
+		}
+		return fmt.Sprint(key, "\n", slowest[key])
 	}
+	rows := grouped(order, alike)
+	if len(rows) > mostGroups {
+		rows = grouped(order, inGroups)
+	}
+	for _, row := range rows {
+		slices.Sort(row)
+	}
+	return rows
+}
+
+// machineTable has the speed of everything on the machines, and the properties in which they
+// differ. It has no row if all machines are alike.
+func (c comparison) machineTable() Table {
 	t := Table{Columns: []Column{
 		{Title: "machine", Style: Long, Key: true},
 		{Title: "speed", Right: true, Key: true},
@@ -63,46 +78,41 @@ func (c comparison) machineTable() Table {
 	if slices.Max(c.speeds) > 0 {
 		t.Title = "Speed of everything together (1 is usual), and what tells the machines apart"
 	}
-	for _, factor := range differ {
+	for _, factor := range factors {
 		t.Columns = append(t.Columns, Column{Title: factor, Key: true})
 	}
-	for _, alike := range rows {
-		var names []string
-		for _, i := range slices.Sorted(slices.Values(alike)) {
-			names = append(names, c.members[i].Name)
+	for _, row := range c.rows() {
+		var speeds []float64
+		for _, i := range row {
+			speeds = append(speeds, c.speeds[i])
 		}
-		slowest, fastest := c.speeds[alike[0]], c.speeds[alike[len(alike)-1]]
-		speed := FromTo(fmt.Sprintf("%.2f", slowest), fmt.Sprintf("%.2f", fastest))
-		if slowest == 0 {
-			speed = ""
+		texts := []string{c.names(row), ""}
+		if slices.Min(speeds) > 0 {
+			texts[1] = valueRange(speeds, func(v float64) string { return fmt.Sprintf("%.2f", v) })
 		}
-		row := []string{nameSome(names), speed}
-		for _, factor := range differ {
-			row = append(row, factorOf(c.members[alike[0]], factor))
+		for _, factor := range factors {
+			texts = append(texts, c.valuesOf(factor, row))
 		}
-		t.Append(row...)
+		t.Append(texts...)
 	}
-	return t.dropEmpty()
+	if len(t.Rows) < 2 || len(t.Rows) > mostGroups {
+		return Table{}
+	}
+	return t.withColumns(func(i int) bool {
+		differs := func(row []Value) bool { return row[i].Text != t.Rows[0][i].Text }
+		return i < 2 && t.hasText(i) || slices.ContainsFunc(t.Rows, differs)
+	})
 }
 
-// bySpeed divides rows of machines, the slowest of which come first, where a machine is faster than
-// the first one of its row by a tenth. The slowest row comes first.
-func (c comparison) bySpeed(rows [][]int) [][]int {
-	var divided [][]int
-	for _, row := range rows {
-		first := 0
-		for at, i := range row {
-			if c.speeds[i] > leastRatio*c.speeds[row[first]] {
-				divided = append(divided, row[first:at])
-				first = at
-			}
-		}
-		divided = append(divided, row[first:])
+// valuesOf lists the values that a property has on some machines.
+func (c comparison) valuesOf(factor string, machines []int) string {
+	var values []string
+	for _, same := range grouped(machines, func(i int) string {
+		return factorOf(c.members[i], factor)
+	}) {
+		values = append(values, factorOf(c.members[same[0]], factor))
 	}
-	slices.SortStableFunc(divided, func(a, b []int) int {
-		return cmp.Compare(c.speeds[a[0]], c.speeds[b[0]])
-	})
-	return divided
+	return nameSome(values)
 }
 
 // factors are properties of a machine that may influence figures, by their titles in machineFields.

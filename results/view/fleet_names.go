@@ -15,6 +15,14 @@ type Group struct {
 	Members []stat.Member
 }
 
+func (c comparison) group(title string, members []int) Group {
+	group := Group{Title: title}
+	for _, i := range members {
+		group.Members = append(group.Members, c.members[i])
+	}
+	return group
+}
+
 // EachMachine returns a group for each machine.
 func EachMachine(members []stat.Member) []Group {
 	var each []Group
@@ -24,45 +32,17 @@ func EachMachine(members []stat.Member) []Group {
 	return each
 }
 
-func (c comparison) group(d stat.Difference, g stat.SpeedGroup) Group {
-	group := Group{Title: c.name(d, g)}
-	for _, i := range g.Members {
-		group.Members = append(group.Members, c.members[i])
-	}
-	return group
-}
-
-// groups returns a group of all machines, and those of the differences that have a name.
-func (c comparison) groups(all []stat.Member) []Group {
-	groups := []Group{{"all", all}}
-	for _, d := range c.differences {
-		for _, g := range inOrder(d) {
-			group := c.group(d, g)
-			isKnown := slices.ContainsFunc(groups, func(o Group) bool {
-				return o.Title == group.Title
-			})
-			if !isKnown && !c.areOthers(d, g) && len(groups) < mostGroups {
-				groups = append(groups, group)
-			}
-		}
-	}
-	return groups
-}
-
-// mostGroups is how many groups of machines a table may have.
-const mostGroups = 12
-
 // FramingGroups returns groups of machines that keep different shares of raw's speed, by framing. A
 // framing in which the machines do not differ, or differ by degrees, is left out.
 func FramingGroups(members []stat.Member) map[string][]Group {
 	groups := make(map[string][]Group)
 	c := comparison{members: members, differences: stat.Differences(members)}
 	for _, d := range c.differences {
-		if !isFraming(d) || d.ByDegrees || isTrip(d.Cells[0]) || groups[d.Framing] != nil {
+		if d.ByDegrees || isTrip(d.Cells[0]) || groups[d.Framing] != nil {
 			continue
 		}
 		for _, g := range d.Groups {
-			groups[d.Framing] = append(groups[d.Framing], c.group(d, g))
+			groups[d.Framing] = append(groups[d.Framing], c.group(c.name(d, g), g.Members))
 		}
 	}
 	return groups
@@ -92,18 +72,22 @@ func (c comparison) name(d stat.Difference, g stat.SpeedGroup) string {
 	for _, other := range d.Groups {
 		all += len(other.Members)
 	}
-	var names []string
-	for _, i := range g.Members {
-		names = append(names, c.members[i].Name)
-	}
 	common := c.common(d, g)
 	switch {
 	case common != "" && all > stat.FewMachines:
 		return common
 	case common != "":
-		return common + " (" + nameSome(names) + ")"
+		return common + " (" + c.names(g.Members) + ")"
 	case c.areOthers(d, g):
-		return fmt.Sprintf("%d others", len(names))
+		return fmt.Sprintf("%d others", len(g.Members))
+	}
+	return c.names(g.Members)
+}
+
+func (c comparison) names(members []int) string {
+	var names []string
+	for _, i := range members {
+		names = append(names, c.members[i].Name)
 	}
 	return nameSome(names)
 }

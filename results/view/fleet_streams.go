@@ -10,61 +10,25 @@ import (
 	"github.com/pipebench/pipebench/results/stat"
 )
 
-// comparedCells lists the measurements by which machines are compared: streams and round trips in
-// which nothing else is done with the bytes. Of each pattern and placement, measurements that only
-// few machines made are left out.
-func comparedCells(members []stat.Member) []results.Cell {
+// FleetStreams lists the measurements by which the framings of machines are compared: their
+// messages go one way, each written at once. Measurements that only few machines made are left out.
+func FleetStreams(members []stat.Member) []results.Cell {
 	count := make(map[results.Cell]int)
+	most := 0
 	for _, m := range members {
 		for _, f := range m.Figures {
-			isPlain := f.Cell.Pattern == patternStream || isTrip(f.Cell)
-			isMeasured := f.ToRaw.N > 0 || f.Cell.Framing == results.FramingRaw
-			if isPlain && isMeasured && f.Cell.IsBare() {
+			if f.Cell.Pattern == patternStream && f.ToRaw.N > 0 && f.Cell.IsBare() {
 				count[f.Cell]++
+				most = max(most, count[f.Cell])
 			}
 		}
 	}
-	patternAndPlacement := func(c results.Cell) string { return c.Pattern + " " + c.Placement }
-	var cells []results.Cell
-	for _, own := range grouped(slices.Collect(maps.Keys(count)), patternAndPlacement) {
-		most := 0
-		for _, c := range own {
-			most = max(most, count[c])
-		}
-		for _, c := range own {
-			if 2*count[c] >= most {
-				cells = append(cells, c)
-			}
-		}
-	}
-	slices.SortFunc(cells, func(a, b results.Cell) int {
+	maps.DeleteFunc(count, func(_ results.Cell, n int) bool { return 2*n < most })
+	return slices.SortedFunc(maps.Keys(count), func(a, b results.Cell) int {
 		return cmp.Or(results.ComparePlacements(a.Placement, b.Placement),
 			cmp.Compare(a.Framing, b.Framing), cmp.Compare(a.Size, b.Size),
 			cmp.Compare(a.Key(), b.Key()))
 	})
-	return cells
-}
-
-// FleetStreams lists the measurements by which the framings of machines are compared: their
-// messages go one way, each written at once. Measurements that only few machines made are left out.
-func FleetStreams(members []stat.Member) []results.Cell {
-	return slices.DeleteFunc(comparedCells(members), func(c results.Cell) bool {
-		return isTrip(c) || c.Framing == results.FramingRaw
-	})
-}
-
-// A fleetStream is a group of measurements that differ only in their framing.
-type fleetStream struct {
-	cell     results.Cell // of all these measurements, without the framing
-	framings []string     // without raw
-	all      int          // how many such groups there are
-}
-
-// of returns the measurement of a framing.
-func (v fleetStream) of(framing string) results.Cell {
-	cell := v.cell
-	cell.Framing = framing
-	return cell
 }
 
 func withoutFraming(c results.Cell) results.Cell {
@@ -72,74 +36,70 @@ func withoutFraming(c results.Cell) results.Cell {
 	return c
 }
 
-// mainStream returns the stream that the first sentence is about or, if that is about none, the one
-// that most machines measured, at the first placement and the size nearest to the usual one. The
-// framings that sentences are about come first. isMeasured is false if there is none.
-func (c comparison) mainStream() (main fleetStream, isMeasured bool) {
-	members := c.members
-	var all []fleetStream
-	for _, same := range grouped(FleetStreams(members), withoutFraming) {
-		v := fleetStream{cell: withoutFraming(same[0])}
-		for _, own := range same {
-			v.framings = append(v.framings, own.Framing)
-		}
-		all = append(all, v)
-	}
-	if len(all) == 0 {
-		return fleetStream{}, false
-	}
-	main = slices.MinFunc(all, func(a, b fleetStream) int {
-		return cmp.Or(results.ComparePlacements(a.cell.Placement, b.cell.Placement),
-			len(b.measured(members))-len(a.measured(members)),
-			cmp.Compare(sizeDistance(a.cell.Size), sizeDistance(b.cell.Size)))
+// measuredOn returns the machines that compared one of these measurements with raw bytes.
+func measuredOn(members []stat.Member, cells []results.Cell) []stat.Member {
+	return selected(members, func(m stat.Member) bool {
+		return slices.ContainsFunc(m.Figures, func(f stat.Figure) bool {
+			return f.ToRaw.N > 0 && slices.Contains(cells, f.Cell)
+		})
 	})
-	if len(c.differences) > 0 {
-		first := c.differences[0]
-		shown, _ := c.figures(first, inOrder(first))
-		isTold := func(v fleetStream) bool { return v.cell == withoutFraming(shown) }
-		if i := slices.IndexFunc(all, isTold); i >= 0 {
-			main = all[i]
-		}
+}
+
+// AreFew reports whether few machines measured framings. These are shown one by one.
+func AreFew(members []stat.Member) bool {
+	return len(measuredOn(members, FleetStreams(members))) <= stat.FewMachines
+}
+
+// A fleetStream is a group of measurements that differ only in their framing.
+type fleetStream struct {
+	cells []results.Cell // without that of raw
+	all   int            // how many such groups there are
+}
+
+// mainStream returns one of the streams in which machines differ most or, if they do not differ,
+// of all: at the first placement and the size nearest to the usual one. The framings that sentences
+// are about come first.
+func (c comparison) mainStream() fleetStream {
+	streams := grouped(FleetStreams(c.members), withoutFraming)
+	if len(streams) == 0 {
+		return fleetStream{}
 	}
-	main.all = len(all)
-	rank := func(framing string) int {
+	rank := func(same []results.Cell) int {
+		isThere := func(told results.Cell) bool {
+			return withoutFraming(told) == withoutFraming(same[0])
+		}
+		if len(c.differences) == 0 || slices.ContainsFunc(c.differences[0].Cells, isThere) {
+			return 0
+		}
+		return 1
+	}
+	main := slices.MinFunc(streams, func(a, b []results.Cell) int {
+		return cmp.Or(rank(a)-rank(b),
+			results.ComparePlacements(a[0].Placement, b[0].Placement),
+			len(measuredOn(c.members, b))-len(measuredOn(c.members, a)),
+			cmp.Compare(sizeDistance(a[0].Size), sizeDistance(b[0].Size)))
+	})
+	order := func(cell results.Cell) int {
 		at := slices.IndexFunc(c.differences, func(d stat.Difference) bool {
-			return d.Framing == framing
+			return d.Framing == cell.Framing
 		})
 		if at < 0 {
 			return len(c.differences)
 		}
 		return at
 	}
-	slices.SortStableFunc(main.framings, func(a, b string) int { return rank(a) - rank(b) })
-	return main, true
-}
-
-// measured returns the machines on which at least one framing was compared with raw bytes.
-func (v fleetStream) measured(members []stat.Member) []stat.Member {
-	var out []stat.Member
-	for _, m := range members {
-		if slices.ContainsFunc(m.Figures, func(f stat.Figure) bool {
-			return f.ToRaw.N > 0 && v.of(f.Cell.Framing) == f.Cell
-		}) {
-			out = append(out, m)
-		}
-	}
-	return out
-}
-
-// AreFew reports whether few machines measured framings. These are shown one by one.
-func AreFew(members []stat.Member) bool {
-	main, _ := comparison{members: members}.mainStream()
-	return len(main.measured(members)) <= stat.FewMachines
+	slices.SortStableFunc(main, func(a, b results.Cell) int { return order(a) - order(b) })
+	return fleetStream{cells: main, all: len(streams)}
 }
 
 // table returns a table with a row for each group of machines and a column for each framing. The
 // first column has the title in firstTitle.
 func (v fleetStream) table(firstTitle string, groups []Group) Table {
+	raw := v.cells[0]
+	raw.Framing = results.FramingRaw
 	t := Table{
-		Title: "Goodput vs raw, messages of " + SizeTitle(v.cell.Size) + ", " +
-			results.ShortPlacement(v.cell.Placement),
+		Title: "Goodput vs raw, messages of " + SizeTitle(raw.Size) + ", " +
+			results.ShortPlacement(raw.Placement),
 		Columns: []Column{
 			{Title: firstTitle, Key: true},
 			{Title: "number", Right: true},
@@ -149,26 +109,19 @@ func (v fleetStream) table(firstTitle string, groups []Group) Table {
 	if v.all > 1 {
 		t.Title += fmt.Sprintf(" alone (one of %d combinations measured)", v.all)
 	}
-	for i, framing := range v.framings {
-		title := results.FramingPhrase(framing)
+	for i, cell := range v.cells {
+		title := results.FramingPhrase(cell.Framing)
 		t.Columns = append(t.Columns, Column{Title: title, Right: true, Key: i == 0})
 	}
 	for _, g := range groups {
-		var counts []int
-		var figures []Value
-		for _, framing := range slices.Concat([]string{results.FramingRaw}, v.framings) {
-			cell := v.of(framing)
-			if n := FleetFigure(g.Members, cell).N; n > 0 {
-				counts = append(counts, n)
-			}
-			figures = append(figures, groupValue(g.Members, cell))
+		row := []Value{textValue(g.Title), {}, groupValue(g.Members, raw)}
+		if len(g.Members) > 1 {
+			row[1] = textValue(fmt.Sprint(len(g.Members)))
 		}
-		number := Value{}
-		if len(g.Members) > 1 && len(counts) > 0 {
-			number = textValue(FromTo(fmt.Sprint(slices.Min(counts)),
-				fmt.Sprint(slices.Max(counts))))
+		for _, cell := range v.cells {
+			row = append(row, groupValue(g.Members, cell))
 		}
-		t.AppendValues(append([]Value{textValue(g.Title), number}, figures...)...)
+		t.AppendValues(row...)
 	}
 	return t.dropEmpty()
 }

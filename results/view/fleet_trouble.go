@@ -90,6 +90,7 @@ func attentionSection(found comparison) (out Section, first string) {
 	var odd concern // other sentences say it
 	refuted := concern{said: "Findings differ from the documented rules on "}
 	noisy := concern{said: "Most comparisons with raw bytes are too noisy on "}
+	doubtful := concern{said: "Some comparisons with raw bytes are in doubt on "}
 	odd.addOdd(found)
 	for _, m := range members {
 		if n := len(m.Failures); n > 0 {
@@ -100,8 +101,11 @@ func attentionSection(found comparison) (out Section, first string) {
 			what := results.FormatCount(len(differ), "finding") + " not as documented"
 			refuted.add(m.Name, what, differ)
 		}
-		if n, compared := noisyFigures(m); 2*n > compared {
+		if n, all := clearFigures(m); 2*n < all {
 			noisy.addNoisy(m)
+		}
+		for _, cell := range m.Doubtful {
+			doubtful.add(m.Name, results.CellName(cell), []string{stat.TwoClusters})
 		}
 	}
 	out = Section{ID: "attention", Title: "Machines to look at"}
@@ -111,7 +115,7 @@ func attentionSection(found comparison) (out Section, first string) {
 		{Title: "why, as far as the records tell", Style: Long, Key: true},
 	}}
 	leftOut := 0
-	for _, c := range []concern{failed, odd, refuted, noisy} {
+	for _, c := range []concern{failed, odd, refuted, noisy, doubtful} {
 		if first == "" && len(c.names) > 0 {
 			first = c.names[0]
 		}
@@ -140,28 +144,6 @@ func attentionSection(found comparison) (out Section, first string) {
 			"above count their machines.", leftOut))
 	}
 	return out, first
-}
-
-// doubtSentence names the measurements of raw bytes whose median means little, or returns "".
-func doubtSentence(members []stat.Member) string {
-	var doubtful concern
-	for _, m := range members {
-		for _, cell := range m.Doubtful {
-			doubtful.add(m.Name, results.CellName(cell), nil)
-		}
-	}
-	var parts []string
-	for _, row := range doubtful.rows {
-		where := nameSome(row.names)
-		if len(row.names) == len(members) {
-			where = "all machines"
-		}
-		parts = append(parts, row.what+" ("+where+")")
-	}
-	if len(parts) == 0 {
-		return ""
-	}
-	return "Comparisons with these are in doubt: " + nameSome(parts) + ": " + stat.TwoClusters + "."
 }
 
 func refutedRules(m stat.Member) []string {
@@ -229,17 +211,17 @@ func frequentWarnings(m stat.Member) []stat.Warning {
 	return frequent
 }
 
-// noisyFigures counts a machine's figures that are relative to raw bytes, and how many of these are
-// too noisy.
-func noisyFigures(m stat.Member) (noisy, all int) {
+// clearFigures counts a machine's figures that are relative to raw bytes, and how many of these can
+// be compared.
+func clearFigures(m stat.Member) (clear, all int) {
 	for _, f := range m.Figures {
 		if f.ToRaw.N == 0 {
 			continue
 		}
 		all++
-		if IsRough(f.ToRaw) {
-			noisy++
+		if stat.IsClear(f.ToRaw) {
+			clear++
 		}
 	}
-	return noisy, all
+	return clear, all
 }
