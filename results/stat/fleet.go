@@ -16,9 +16,7 @@ type Fleet struct {
 	named map[string]*fleetRun // the same runs by name
 	cells []results.Cell       // in which machines are compared
 	index map[results.Cell]int // by cell: the index in cells
-	// streams has the indices in cells by the cell without its framing.
-	streams map[results.Cell][]int
-	texts   map[string]string // one copy of each text, because lines repeat the same texts
+	texts map[string]string    // one copy of each text, because lines repeat the same texts
 }
 
 // A fleetRun is what the fleet keeps of a run.
@@ -52,8 +50,6 @@ func NewFleet() *Fleet {
 		named: make(map[string]*fleetRun),
 		index: make(map[results.Cell]int),
 		texts: make(map[string]string),
-
-		streams: make(map[results.Cell][]int),
 	}
 }
 
@@ -135,9 +131,6 @@ func (f *Fleet) addRecord(run *fleetRun, r results.Record) {
 		at = len(f.cells)
 		f.index[r.Cell] = at
 		f.cells = append(f.cells, r.Cell)
-		stream := r.Cell
-		stream.Framing = ""
-		f.streams[stream] = append(f.streams[stream], at)
 	}
 	r.Run = run.environment.Run // one copy of the text for all observations
 	samples := RelativeMetric(r.Cell).observations([]results.Record{r})

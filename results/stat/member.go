@@ -38,8 +38,6 @@ type Figure struct {
 
 	OddRaw     bool // raw is not as on most machines: ratios to it say nothing about a framing
 	RunsDiffer bool // beyond the noise, so that no run has this figure
-
-	steady Estimate // Speed without the phases in which all framings were slower or faster
 }
 
 // Compared returns the estimate by which machines are compared: the ratio to the framing raw or,
@@ -168,7 +166,7 @@ func (f *Fleet) figure(at int, samples map[int][]observation) Figure {
 	cell := f.cells[at]
 	own := samples[at]
 	sortObservations(own)
-	figure := Figure{Cell: cell, Speed: estimate(own), steady: estimate(f.steady(at, samples))}
+	figure := Figure{Cell: cell, Speed: estimate(own)}
 	beside := cell
 	beside.Framing = results.FramingRaw
 	raw, measured := f.index[beside]
@@ -176,29 +174,4 @@ func (f *Fleet) figure(at int, samples map[int][]observation) Figure {
 		figure.ToRaw = estimate(ratiosOf(own, samples[raw]))
 	}
 	return figure
-}
-
-// steady returns the samples of f.cells[at] without the phases in which the other framings were
-// slower or faster, too.
-func (f *Fleet) steady(at int, samples map[int][]observation) []observation {
-	stream := f.cells[at]
-	stream.Framing = ""
-	phases := make(map[moment][]float64) // what each of the other framings was, relative to usual
-	for _, other := range f.streams[stream] {
-		if other == at || len(samples[other]) == 0 {
-			continue
-		}
-		usual := medianOf(valuesOf(samples[other]))
-		for _, o := range samples[other] {
-			phases[o.moment] = append(phases[o.moment], o.value/usual)
-		}
-	}
-	var steady []observation
-	for _, o := range samples[at] {
-		if all := phases[o.moment]; len(all) > 0 {
-			o.value /= medianOf(all)
-		}
-		steady = append(steady, o)
-	}
-	return steady
 }

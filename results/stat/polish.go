@@ -43,7 +43,16 @@ func streamsOf(members []Member, isWanted func(results.Cell) bool) map[results.C
 // isClear reports whether the speed of a figure can be compared.
 func (m Member) isClear(f Figure) bool {
 	isDoubtful := slices.Contains(m.Doubtful, f.Cell)
-	return !isDoubtful && IsClear(f.steady) && f.Speed.Interval.Lo > 0
+	return !isDoubtful && IsClear(f.noise()) && f.Speed.Median > 0
+}
+
+// noise returns the estimate whose interval says how sure a speed is compared with others. Phases in
+// which everything was slower do not change ratios to raw.
+func (f Figure) noise() Estimate {
+	if f.ToRaw.N > 0 {
+		return f.ToRaw
+	}
+	return f.Speed
 }
 
 // isNoisy reports whether most speeds of a machine cannot be compared.
@@ -101,7 +110,7 @@ func takeApart(members []Member, isWanted func(results.Cell) bool) map[results.C
 			for framing, f := range figures {
 				own := f.Cell
 				subject := results.Cell{Framing: framing, Pattern: own.Pattern}
-				add(subject, own, valueOf(i, left[i][framing], f.steady, own.Pattern))
+				add(subject, own, valueOf(i, left[i][framing], f.noise(), own.Pattern))
 				v := valueOf(i, machine[i], f.Speed, own.Pattern)
 				below = append(below, v.lo)
 				above = append(above, v.hi)
@@ -118,8 +127,12 @@ func takeApart(members []Member, isWanted func(results.Cell) bool) map[results.C
 func (s stream) polish() (left matrix[string], machine map[int]float64) {
 	left = make(matrix[string])
 	for i, figures := range s {
+		raw, isMeasured := figures[results.FramingRaw]
 		for framing, f := range figures {
-			speed := math.Log(f.steady.Median)
+			speed := math.Log(f.Speed.Median)
+			if isMeasured && f.ToRaw.N > 0 { // in the same rounds
+				speed = math.Log(raw.Speed.Median * f.ToRaw.Median)
+			}
 			if f.Cell.Pattern == results.PatternRoundtrip { // a time
 				speed = -speed
 			}

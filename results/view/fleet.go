@@ -21,7 +21,7 @@ func FleetSections(members []stat.Member, problems []results.Problem) []Section 
 	found := newComparison(members)
 	differences := differenceSection(found)
 	title := first(differences.Lead)
-	attention, toLookAt := attentionSection(found)
+	attention := attentionSection(found)
 	answers := answerSections(members)
 	differ := answerDifference(answers)
 	disagreement := disagreementSentences(members)
@@ -49,14 +49,8 @@ func FleetSections(members []stat.Member, problems []results.Problem) []Section 
 			shown = append(shown, s)
 		}
 	}
-	one := members[0]
-	for _, m := range members {
-		if m.Name == toLookAt {
-			one = m
-		}
-	}
 	answer.Notes = []string{"Everything about one machine: pipebench report FILE... --where " +
-		whereCondition(one, members) + ", or any other condition on its environment or labels."}
+		"hostname=NAME, or any other condition on its environment, such as kernel=, or labels."}
 	return append([]Section{answer}, shown...)
 }
 
@@ -80,23 +74,6 @@ func missingSentence(problems []results.Problem) string {
 		return ""
 	}
 	return "Measurements are missing: " + nameSome(missing) + "."
-}
-
-// whereCondition returns the argument of --where that selects a machine alone.
-func whereCondition(m stat.Member, members []stat.Member) string {
-	e := m.Environment()
-	isSameHost := func(o stat.Member) bool {
-		return o.Name != m.Name && o.Environment().Machine == e.Machine
-	}
-	switch {
-	case m.Name == e.Hostname:
-		return "hostname=" + e.Hostname
-	case m.Name == e.Labels["node"]:
-		return "node=" + m.Name
-	case slices.ContainsFunc(members, isSameHost):
-		return "machine=" + e.Machine + " --where kernel=" + e.Kernel
-	}
-	return "machine=" + e.Machine
 }
 
 // isEmptyFleet reports whether the machines have no measurements, no findings and no messages.

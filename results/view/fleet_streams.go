@@ -126,83 +126,51 @@ func (v fleetStream) table(firstTitle string, groups []Group) Table {
 	return t.dropEmpty()
 }
 
-// A standing is the figure of one machine in one measurement: the goodput of a framing divided by
-// that of raw bytes, or the time of a round trip divided by raw's. For raw itself, it is the
-// goodput or the time.
-type standing struct {
-	stat.Member
-	stat.Estimate
-}
-
-// standings returns the figures of the machines that made a measurement. The second result has
-// those that are too noisy to compare.
-func standings(members []stat.Member, cell results.Cell) (known, noisy []standing) {
-	for _, m := range members {
-		for _, f := range m.Figures {
-			if f.Cell != cell {
-				continue
-			}
-			e := f.Compared()
-			switch {
-			case stat.IsClear(e) && !isDoubtful(m, cell):
-				known = append(known, standing{m, e})
-			case e.N > 0:
-				noisy = append(noisy, standing{m, e})
-			}
-		}
-	}
-	return known, noisy
-}
-
-// isDoubtful reports whether the median of raw at a measurement means little.
-func isDoubtful(m stat.Member, cell results.Cell) bool {
-	cell.Framing = results.FramingRaw
-	return slices.Contains(m.Doubtful, cell)
-}
-
-func mediansOf(all []standing) []float64 {
-	var out []float64
-	for _, s := range all {
-		out = append(out, s.Median)
-	}
-	return out
-}
-
 // groupValue shows one share of the goodput of raw bytes with its interval, or the median of
 // several shares with the range of most of them. For raw, it shows the goodput alone.
 func groupValue(members []stat.Member, cell results.Cell) Value {
-	metric := stat.RelativeMetric(cell)
-	isRaw := cell.Framing == results.FramingRaw
-	known, noisy := standings(members, cell)
-	all := slices.Concat(known, noisy)
-	if len(members) == 1 && len(all) == 0 { // here a figure may stand that is not comparable
-		for _, f := range members[0].Figures {
-			switch {
-			case f.Cell == cell && isRaw:
-				all = []standing{{Member: members[0], Estimate: f.Speed}}
-			case f.Cell == cell && f.ToRaw.N > 0:
-				all = []standing{{Member: members[0], Estimate: f.ToRaw}}
-			}
-		}
+	if len(members) == 1 {
+		return machineValue(members[0], cell)
 	}
+	figure := FleetFigure(members, cell)
 	switch {
-	case len(all) == 1 && isRaw:
-		return figureValue(all[0].Median, RoughText(metric.Name, all[0].Estimate))
-	case len(all) == 1:
-		return figureValue(all[0].Median, RatioText(&all[0].Estimate))
-	case len(known) == 0:
+	case figure.N == 0:
 		return Value{}
-	}
-	figure := stat.SpreadOf(mediansOf(known))
-	if isRaw {
-		return figureValue(figure.Median, metric.Format(figure.Median))
+	case cell.Framing == results.FramingRaw:
+		return figureValue(figure.Median, stat.RelativeMetric(cell).Format(figure.Median))
 	}
 	text := fmt.Sprintf("%.2f (%.2f–%.2f)", figure.Median, figure.Least, figure.Most)
 	return figureValue(figure.Median, text)
 }
 
-// FleetFigure sums up the figures of machines in a measurement, without those that are too noisy.
+// machineValue shows the figure of a machine, also if it cannot be compared.
+func machineValue(m stat.Member, cell results.Cell) Value {
+	for _, f := range m.Figures {
+		switch {
+		case f.Cell != cell:
+		case cell.Framing == results.FramingRaw:
+			text := RoughText(stat.RelativeMetric(cell).Name, f.Speed)
+			return figureValue(f.Speed.Median, text)
+		case f.ToRaw.N > 0:
+			return figureValue(f.ToRaw.Median, RatioText(&f.ToRaw))
+		}
+	}
+	return Value{}
+}
+
+// FleetFigure sums up the figures of machines in a measurement, as [stat.Figure.Compared] has them,
+// without those that are too noisy.
 func FleetFigure(members []stat.Member, cell results.Cell) stat.Spread {
-	known, _ := standings(members, cell)
-	return stat.SpreadOf(mediansOf(known))
+	raw := cell
+	raw.Framing = results.FramingRaw
+	var medians []float64
+	for _, m := range members {
+		for _, f := range m.Figures {
+			isDoubtful := slices.Contains(m.Doubtful, raw)
+			if f.Cell == cell && stat.IsClear(f.Compared()) && !isDoubtful {
+				medians = append(medians, f.Compared().Median)
+			}
+		}
+	}
+	return stat.SpreadOf(medians)
 }

@@ -221,18 +221,6 @@ func TestAMachineThatWasAskedLessIsNotNamed(t *testing.T) {
 	}
 }
 
-// Two rows of one machine need a condition that tells them apart.
-func TestTheHintSelectsWhatTheRowShows(t *testing.T) {
-	a, b := measuringMember("srv (linux 6.1)", 0.9), measuringMember("srv (linux 6.8)", 0.9)
-	for i, m := range []stat.Member{a, b} {
-		m.Runs[0] = results.Environment{Hostname: "srv", Machine: "0a", Kernel: fmt.Sprint("6.", i)}
-	}
-	notes := FleetSections([]stat.Member{a, b}, nil)[0].Notes
-	if !strings.Contains(notes[0], " --where machine=0a --where kernel=6.0,") {
-		t.Errorf("note %q", notes[0])
-	}
-}
-
 func TestMissingMeasurementsAreNamedFirst(t *testing.T) {
 	members := []stat.Member{measuringMember("a", 0.9), measuringMember("b", 0.9)}
 	lead := FleetSections(members, []results.Problem{

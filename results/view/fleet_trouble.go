@@ -82,9 +82,8 @@ func (c *concern) addNoisy(m stat.Member) {
 }
 
 // attentionSection lists machines on which a measurement failed, that stand out, where findings are
-// not as documented, or whose figures are too noisy. first is the name of the first machine in the
-// list, or "".
-func attentionSection(found comparison) (out Section, first string) {
+// not as documented, or whose figures are too noisy or in doubt.
+func attentionSection(found comparison) Section {
 	members := found.members
 	failed := concern{said: "A measurement failed on "}
 	var odd concern // other sentences say it
@@ -108,7 +107,7 @@ func attentionSection(found comparison) (out Section, first string) {
 			doubtful.add(m.Name, results.CellName(cell), []string{stat.TwoClusters})
 		}
 	}
-	out = Section{ID: "attention", Title: "Machines to look at"}
+	out := Section{ID: "attention", Title: "Machines to look at"}
 	t := Table{Columns: []Column{
 		{Title: "machine", Style: Long, Key: true},
 		{Title: "what", Style: Long, Key: true},
@@ -116,9 +115,6 @@ func attentionSection(found comparison) (out Section, first string) {
 	}}
 	leftOut := 0
 	for _, c := range []concern{failed, odd, refuted, noisy, doubtful} {
-		if first == "" && len(c.names) > 0 {
-			first = c.names[0]
-		}
 		for _, row := range c.rows {
 			if len(t.Rows) == mostMachines {
 				leftOut++
@@ -143,7 +139,7 @@ func attentionSection(found comparison) (out Section, first string) {
 		out.Notes = append(out.Notes, fmt.Sprintf("%d more rows are left out. The sentences "+
 			"above count their machines.", leftOut))
 	}
-	return out, first
+	return out
 }
 
 func refutedRules(m stat.Member) []string {
