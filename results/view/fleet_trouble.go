@@ -100,7 +100,7 @@ func attentionSection(found comparison) Section {
 			what := results.FormatCount(len(differ), "finding") + " not as documented"
 			refuted.add(m.Name, what, differ)
 		}
-		if n, all := clearFigures(m); 2*n < all {
+		if n, all := clearFigures(m); 2*n < all && len(m.Disagreement) == 0 {
 			noisy.addNoisy(m)
 		}
 		for _, cell := range m.Doubtful {
