@@ -112,8 +112,8 @@ func (d Difference) rank() int {
 	return 2
 }
 
-// Speeds returns how many times faster everything is on each machine than on the usual ones, or 0 if
-// that is not known.
+// Speeds returns how many times faster everything is on each machine than on the usual ones, or 0
+// if that is not known.
 func Speeds(members []Member, found []Difference) []float64 {
 	usual := 1.0
 	if len(found) > 0 && found[0].Framing == "" && !found[0].ByDegrees {

@@ -46,8 +46,8 @@ func (m Member) isClear(f Figure) bool {
 	return !isDoubtful && IsClear(f.noise()) && f.Speed.Median > 0
 }
 
-// noise returns the estimate whose interval says how sure a speed is compared with others. Phases in
-// which everything was slower do not change ratios to raw.
+// noise returns the estimate whose interval says how sure a speed is compared with others. Phases
+// in which everything was slower do not change ratios to raw.
 func (f Figure) noise() Estimate {
 	if f.ToRaw.N > 0 {
 		return f.ToRaw
@@ -205,8 +205,8 @@ func (r row[K]) take(speed float64) {
 	}
 }
 
-// leastMedian returns the median or, of two middle values, the one nearer to zero: what only half of
-// the values have is not usual on a machine.
+// leastMedian returns the median or, of two middle values, the one nearer to zero: what only half
+// of the values have is not usual on a machine.
 func leastMedian(values []float64) float64 {
 	slices.Sort(values)
 	low := values[(len(values)-1)/2]

@@ -143,9 +143,9 @@ func differenceSection(c comparison) Section {
 	if len(measured) > stat.FewMachines {
 		groups := []Group{{"all", measured}}
 		for _, row := range c.rows() {
-			title := c.members[row[0]].Name
-			if len(row) > 1 {
-				title += fmt.Sprintf(" and %d more", len(row)-1)
+			title := c.names(row)
+			if len(row) > 2 { // a short one leaves room for figures
+				title = fmt.Sprintf("%s and %d more", c.members[row[0]].Name, len(row)-1)
 			}
 			groups = append(groups, c.group(title, row))
 		}

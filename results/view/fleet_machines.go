@@ -38,7 +38,9 @@ func (c comparison) rows() [][]int {
 	for i := range c.members {
 		order = append(order, i)
 	}
-	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(c.speeds[a], c.speeds[b]) })
+	slices.SortStableFunc(order, func(a, b int) int {
+		return cmp.Compare(c.speeds[a], c.speeds[b])
+	})
 	inGroups := func(i int) string {
 		key := ""
 		for _, d := range c.differences {
