@@ -210,8 +210,8 @@ func TestInspectSaysWhatToTypeNext(t *testing.T) {
 	found := text(r)
 	for _, want := range []string{"both wait", "pipebench drive --messages FILE -- node server.js",
 		"let the client start `pipebench tap --bodies -o FILE -- node server.js`",
-		"next: look at its stack: py-spy dump --pid 2 (Python), jstack 2 (Java), or gdb -p 2 (C). " +
-			"Or let the client",
+		"next: look at its stack: py-spy dump --pid 2 (Python), jstack 2 (Java), or gdb -p 2 " +
+			"(C). Or let the client",
 		"ran 100 % of the last 500 ms, read 0 B", ": computes; its other threads sleep in poll"} {
 		if !strings.Contains(found, want) {
 			t.Errorf("no %q in\n%s", want, found)

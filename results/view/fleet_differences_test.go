@@ -419,7 +419,8 @@ func TestMachinesThatStandOutHaveReasons(t *testing.T) {
 	members := stat.FleetOf(set).Members()
 	sections := FleetSections(members, nil)
 	rows := textOf(sections[2].Tables[0])
-	if !strings.HasPrefix(rows, "n01 | compared with other framings, ndjson is 2.0 ") || !strings.HasSuffix(rows, " | Xeon") {
+	if !strings.HasPrefix(rows, "n01 | compared with other framings, ndjson is 2.0 ") ||
+		!strings.HasSuffix(rows, " | Xeon") {
 		t.Errorf("rows %q", rows)
 	}
 	members[1].Warnings, members[2].Warnings = nil, nil

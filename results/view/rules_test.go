@@ -410,8 +410,8 @@ func TestTheNewestProbeCounts(t *testing.T) {
 		if all := latestRules(set); len(all) != 1 || all[0].Run != "r1" {
 			t.Errorf("order %v: rules %+v", order, all)
 		}
-		const want = "Probes of a disagree in 1 answer, and the newest counts. A full one takes a " +
-			"byte again after reading: 2 B (earlier 1 B)."
+		const want = "Probes of a disagree in 1 answer, and the newest counts. A full one takes " +
+			"a byte again after reading: 2 B (earlier 1 B)."
 		if got := changedRules(stat.FleetOf(set).Members()); !slices.Equal(got, []string{want}) {
 			t.Errorf("order %v: %q", order, got)
 		}

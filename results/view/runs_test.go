@@ -24,8 +24,8 @@ func besideOf(run, host string, after time.Duration, factor float64) *results.Se
 	return set
 }
 
-const srvDisagrees = "The runs of srv disagree: compared with other framings, ndjson is 1.3 times " +
-	"slower in the run of 2026-11-22 than in the run of 2026-11-21"
+const srvDisagrees = "The runs of srv disagree: compared with other framings, ndjson is 1.3 " +
+	"times slower in the run of 2026-11-22 than in the run of 2026-11-21"
 
 func TestRunsThatDisagreeAreToldFirst(t *testing.T) {
 	set := results.Merge(besideOf("old", "srv", 0, 1.2), besideOf("new", "srv", 25*time.Hour, 1.6))

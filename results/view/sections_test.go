@@ -193,8 +193,8 @@ func TestSeveralMachinesBeginWithWhatDiffers(t *testing.T) {
 		}
 	}
 	s := Sections(set)[0]
-	const difference = "Compared with other framings, ndjson is 2.3 times slower on lab-darwin than " +
-		"on lab-linux"
+	const difference = "Compared with other framings, ndjson is 2.3 times slower on lab-darwin " +
+		"than on lab-linux"
 	if s.Title != difference || s.Lead[0] != difference+"." {
 		t.Errorf("title %q, sentences %q", s.Title, s.Lead)
 	}

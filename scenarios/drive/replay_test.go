@@ -273,8 +273,8 @@ func TestAReplayNamesWhatALanguageServerDidWrong(t *testing.T) {
 			"a message came that announces 62 B and goes on behind them", "count them"},
 		{"mislength 0 mixes", "mixed messages", "; a message came with the header of another in it",
 			"two writers of the server mix their messages"},
-		{"mislength 0 deaf", "deaf", "; right after message 1, open of 150,045 B, which expects no " +
-			"answer; without message 1 it is answered", "B of what was sent, then stopped " +
+		{"mislength 0 deaf", "deaf", "; right after message 1, open of 150,045 B, which expects " +
+			"no answer; without message 1 it is answered", "B of what was sent, then stopped " +
 			"reading and stays alive: to see what it does instead, run pipebench drive " +
 			"--patience 1m --messages tap.jsonl --protocol lsp -- "},
 		{"mislength 0 asks", "deaf", `; the server asked workspace/configuration (id "c"), was ` +

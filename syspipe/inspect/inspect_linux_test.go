@@ -358,7 +358,8 @@ func TestHelperSharesOutput(t *testing.T) {
 	reader.Stdin = r
 	start(t, reader)
 	r.Close()
-	mustFind(t, server.Process.Pid, inspect.HeldOpen, "(sleep) has inherited the writing end as its stdout",
+	mustFind(t, server.Process.Pid, inspect.HeldOpen,
+		"(sleep) has inherited the writing end as its stdout",
 		": until it closes that too, "+fmt.Sprint(reader.Process.Pid))
 }
 
