@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -171,10 +170,7 @@ func (f *compareFlags) compareFiles(cmd *cobra.Command, oldPath, newPath string)
 	if err != nil {
 		return err
 	}
-	if err := f.checkMetrics(c.Names); err != nil {
-		if why := whyInOneAlone(c); why != "" {
-			return &statusError{exitInconclusive, errors.New(why)}
-		}
+	if err := f.checkMetrics(c); err != nil {
 		return err
 	}
 	o := viewOptions(cmd, f.detail)
@@ -188,36 +184,18 @@ func (f *compareFlags) compareFiles(cmd *cobra.Command, oldPath, newPath string)
 	return allGates(f.judgeChanges(c), f.judge(cmd, f.format, after))
 }
 
-// whyInOneAlone names the figures that only one side has, and says why. It returns "" if there are
-// none. Figures of a metric that was not asked for do not count.
-func whyInOneAlone(c *stat.Comparison) string {
-	switch {
-	case len(c.OnlyOld) > 0:
-		return c.Doubt
-	case len(c.OnlyNew) > 0:
-		return strings.Join(c.Notes, "; ")
-	}
-	return ""
-}
-
 // whyNothing says why there is nothing to compare.
 func whyNothing(c *stat.Comparison) error {
-	why := cmp.Or(c.Doubt, strings.Join(c.Notes, "; "))
-	if why != "" && len(c.OnlyOld)+len(c.OnlyNew) == 0 {
-		return fmt.Errorf("nothing of the two can be judged: %s", why)
+	var reasons []string
+	if c.Doubt != "" {
+		reasons = append(reasons, c.Doubt)
 	}
-	return fmt.Errorf("nothing is in both: %s has %s, %s has %s",
-		c.Old, someNames(c.OnlyOld), c.New, someNames(c.OnlyNew))
-}
-
-func someNames(names []string) string {
-	switch len(names) {
-	case 0:
-		return "none of them"
-	case 1:
-		return names[0]
+	for _, note := range c.Notes {
+		if note != c.Doubt {
+			reasons = append(reasons, note)
+		}
 	}
-	return fmt.Sprintf("%s and %d more", names[0], len(names)-1)
+	return fmt.Errorf("nothing to compare: %s", strings.Join(reasons, "; "))
 }
 
 // compareSets compares two files. It also returns the records of the new file, or nil if the files

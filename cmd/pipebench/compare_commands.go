@@ -159,7 +159,7 @@ func (f *compareFlags) contend(
 	plan.Pairs = 1
 	c, err := run(cmd.Context(), plan)
 	if err == nil {
-		err = f.checkMetrics(c.Names)
+		err = f.checkMetrics(c)
 	}
 	if err != nil {
 		return err
@@ -213,7 +213,7 @@ func (f *compareFlags) compareBuilds(
 	if err := f.readAsserts(true); err != nil {
 		return err
 	}
-	if err := f.checkMetrics(stat.CellMetrics()); err != nil {
+	if err := f.checkMetrics(&stat.Comparison{Names: stat.CellMetrics()}); err != nil {
 		return err
 	}
 	if f.out == "-" {
@@ -321,7 +321,7 @@ func (f *compareFlags) comparePrograms(
 			noInstructions = programs.CountInstructions(old, new, f.stdin, folder)
 		}
 	}
-	if err := f.checkMetrics(programs.Metrics()); err != nil {
+	if err := f.checkMetrics(&stat.Comparison{Names: programs.Metrics()}); err != nil {
 		return err
 	}
 	if !f.drive && f.stdin == "" {
@@ -402,7 +402,7 @@ func (f *compareFlags) contestTask(
 			if c == nil || isFailed && len(c.Changes) == 0 {
 				return view.ErrNothing // the error of measure says why
 			}
-			if err := f.checkMetrics(c.Names); err != nil {
+			if err := f.checkMetrics(c); err != nil {
 				return err
 			}
 			if len(c.Changes) == 0 {

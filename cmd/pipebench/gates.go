@@ -98,14 +98,16 @@ func (g *gateFlags) readAsserts(areRecords bool) error {
 // isGate reports whether the exit status depends on what the comparison finds.
 func (g *gateFlags) isGate() bool { return g.failAbove >= 0 || g.requireVerdict }
 
-// checkMetrics returns an error if --metric names a metric that is not among the compared ones.
-func (g *gateFlags) checkMetrics(compared []string) error {
-	missing := stat.CompareOptions{Metrics: g.metrics}.Missing(compared)
-	if missing == "" || len(compared) == 0 { // judgeChanges has a better error
+// checkMetrics returns an error if --metric names a metric that is not among the compared ones. If
+// one side alone has figures, or nothing was compared, judgeChanges has a better error.
+func (g *gateFlags) checkMetrics(c *stat.Comparison) error {
+	missing := stat.CompareOptions{Metrics: g.metrics}.Missing(c.Names)
+	isAlone := len(c.OnlyOld)+len(c.OnlyNew) > 0
+	if missing == "" || isAlone || len(c.Names) == 0 {
 		return nil
 	}
 	return usageError(fmt.Errorf("--metric %s: not compared between the two; compared are %s",
-		missing, strings.Join(compared, ", ")))
+		missing, strings.Join(c.Names, ", ")))
 }
 
 // judgeChanges returns an error if the new side alone fails, if nothing was compared, or if the

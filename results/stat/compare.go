@@ -204,17 +204,12 @@ func (c *Comparison) compareCounters(before, after Dataset, o CompareOptions) (t
 			continue
 		}
 		new := after.Series[i]
-		if old.Metric.Unit == unitLimit {
-			short := ""
-			if mayBeEqual(old, new) {
+		if old.Metric.Unit == unitLimit && mayBeEqual(old, new) {
+			if isUnsure(old, new) {
 				c.short = append(c.short, fmt.Sprintf("%s is %s, and was %s", old.Name,
 					new.rangeText(), old.rangeText()))
-				new = old
 			}
-			old, new, short = withinReach(old, new)
-			if short != "" {
-				c.short = append(c.short, short)
-			}
+			new = old
 		}
 		change := newChange(old, new)
 		if len(o.Metrics) > 0 { // whatever was asked for by its name is judged
@@ -435,8 +430,7 @@ func (c *Comparison) note(before, after Dataset, o CompareOptions) {
 		c.NewFails = true
 		c.Doubt = fmt.Sprintf("%s failed in %s", someOf(failed), after.Name)
 	case len(c.OnlyOld) > 0:
-		c.Doubt = fmt.Sprintf("not judged, because in %s alone: %s", c.Old,
-			lacking(c.OnlyOld, after))
+		c.Doubt = fmt.Sprintf("only %s has %s", c.Old, lacking(c.OnlyOld, after))
 	case len(before.Failed) > 0:
 		c.Doubt = fmt.Sprintf("%s failed in %s", someOf(before.Failed), before.Name)
 	}
@@ -448,17 +442,20 @@ func (c *Comparison) note(before, after Dataset, o CompareOptions) {
 		c.Doubt += "too little was searched (give drive more --max-time): " +
 			strings.Join(c.short, "; ")
 	}
-	if len(c.OnlyNew) > 0 {
-		c.Notes = append(c.Notes, "in new alone: "+lacking(c.OnlyNew, before))
+	missing := o.Missing(c.Names)
+	switch {
+	case len(c.OnlyNew) > 0:
+		why := fmt.Sprintf("only %s has %s", c.New, lacking(c.OnlyNew, before))
+		c.Notes = append(c.Notes, why)
+		if missing != "" {
+			c.Doubt = cmp.Or(c.Doubt, why)
+		}
+	case missing != "":
+		c.Doubt = cmp.Or(c.Doubt, fmt.Sprintf("metric %s is not in both; compared were %s",
+			missing, strings.Join(c.Names, ", ")))
 	}
 	for _, p := range slices.Concat(before.Problems, after.Problems) {
 		c.Notes = append(c.Notes, p.String())
-	}
-	if missing := o.Missing(c.Names); missing != "" {
-		why := fmt.Sprintf("metric %s is not in both; compared were %s", missing,
-			strings.Join(c.Names, ", "))
-		c.Doubt = cmp.Or(c.Doubt, why)
-		c.Notes = append(c.Notes, why)
 	}
 }
 

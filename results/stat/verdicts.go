@@ -155,39 +155,20 @@ func (s Series) limitRange() (lo, hi float64) {
 	return limit, max(s.below, limit+1)
 }
 
-// mayBeEqual reports whether two limits may be equal because the search for one was cut short after
-// a failure.
+// mayBeEqual reports whether two limits may be equal, as far as both are known.
 func mayBeEqual(old, new Series) bool {
 	oldLo, oldHi := old.limitRange()
 	newLo, newHi := new.limitRange()
-	return old.below+new.below > 0 && oldLo < newHi && newLo < oldHi
+	return oldLo < newHi && newLo < oldHi
 }
 
-// withinReach returns two limits as they are known up to the largest size that both sides tried. If
-// the old side is known beyond that, short says so.
-func withinReach(old, new Series) (o, n Series, short string) {
-	reach := math.Inf(1)
-	for _, s := range []Series{old, new} {
-		if s.Figure.Median >= noLimit {
-			reach = min(reach, s.Figure.Median-noLimit)
-		}
-	}
-	known, _ := old.limitRange()
+// isUnsure reports whether of two limits that may be equal, the new one may be lower, too: because
+// a search was cut short after a failure, or because the new side was not searched as far.
+func isUnsure(old, new Series) bool {
 	const envelope = 1.01 // replies of one text differ in what is around it
-	if known > envelope*reach {
-		short = fmt.Sprintf("%s only to %s, not to %s", old.Name, FormatBytes(int64(reach)),
-			FormatBytes(int64(known)))
-	}
-	return limitWithin(old, reach), limitWithin(new, reach), short
-}
-
-// limitWithin returns a limit, or that there is none up to the size reach.
-func limitWithin(s Series, reach float64) Series {
-	if s.Figure.Median >= reach {
-		s.Values = []float64{noLimit + reach}
-		s.Figure = Median(s.Values)
-	}
-	return s
+	oldLo, _ := old.limitRange()
+	newLo, _ := new.limitRange()
+	return old.below > 0 || new.below > 0 || oldLo > envelope*newLo
 }
 
 // FormatBytes writes an exact number of bytes: "10,485,759 B".
