@@ -337,3 +337,38 @@ func TestAllocationsInFewIterationsHaveNoVerdict(t *testing.T) {
 		}
 	}
 }
+
+// Bytes are counted, also in fewer pairs than a verdict on a time takes.
+func TestFewPairsOfMemory(t *testing.T) {
+	lines := func(bytes ...int) string {
+		var text strings.Builder
+		for _, b := range bytes {
+			fmt.Fprintf(&text, "BenchmarkEncode-2 1000000 100 ns/op %d B/op\n", b)
+		}
+		return text.String()
+	}
+	for _, tt := range []struct {
+		name     string
+		old, new string
+		verdict  stat.Verdict
+		basis    string
+	}{
+		{"from none", lines(0, 0, 0), lines(4864, 4864, 4864), stat.More, ""},
+		{"from none, varying", lines(0, 0, 0), lines(4864, 4870, 4866), stat.More, ""},
+		{"to none", lines(4864, 4870, 4866), lines(0, 0, 0), stat.Fewer, ""},
+		{"some of none", lines(0, 0, 0), lines(0, 4864, 4864), stat.TooNoisy,
+			"3 pairs: a verdict takes at least 5"},
+		{"more", lines(4864, 4864, 4864), lines(5000, 5000, 5000), stat.TooNoisy,
+			"3 pairs: a verdict takes at least 5"},
+		{"many of none", lines(0, 0, 0, 0, 0, 0), lines(0, 4864, 4864, 4864, 4864, 4864),
+			stat.NoVerdict, "many figures are 0, and a ratio needs figures above 0"},
+	} {
+		c := stat.CompareTextPairs(readText(t, "old", tt.old), readText(t, "new", tt.new),
+			stat.CompareOptions{Metrics: []string{"B/op"}})
+		got := c.Changes[0]
+		if got.Verdict != tt.verdict || got.Basis != tt.basis {
+			t.Errorf("%s: %s (%s), want %s (%s)", tt.name, got.Verdict, got.Basis, tt.verdict,
+				tt.basis)
+		}
+	}
+}

@@ -115,7 +115,9 @@ type Change struct {
 	Ratio    *float64  `json:"ratio,omitempty"`
 	Interval *Interval `json:"interval,omitempty"` // of the ratio; counters have none
 
-	Exact   bool    `json:"exact,omitempty"` // a counter that never varies within a side
+	// Exact is set for a counter that never varies within a side, and for memory that one side alone
+	// allocates.
+	Exact   bool    `json:"exact,omitempty"`
 	Verdict Verdict `json:"verdict"`
 	Basis   string  `json:"basis"` // why it has no verdict, or why a difference is no change
 
@@ -321,14 +323,16 @@ func (c *Comparison) addTimes(times []Change, o CompareOptions) {
 			change.Basis = fmt.Sprintf("fewer than %d lines on a side: use -count %d",
 				LeastSamples, LeastSamples)
 		case min(len(oldLogs), len(newLogs)) < LeastSamples:
-			change.Verdict = NoVerdict
-			change.Basis = "many figures are 0, and a ratio needs figures above 0"
+			change.Verdict, change.Basis = NoVerdict, manyAreZero
 		default:
 			change.logRatio = medianOfLines(newLogs).minus(medianOfLines(oldLogs))
 		}
 		c.Changes = append(c.Changes, change)
 	}
 }
+
+// manyAreZero is why a change has no ratio.
+const manyAreZero = "many figures are 0, and a ratio needs figures above 0"
 
 func logsOf(values []float64) []float64 {
 	var logs []float64

@@ -11,7 +11,7 @@ import (
 // is set. Any other counter gets no verdict, and is shown only if the two sides lie far apart.
 func (c *Comparison) addCounter(change Change, o CompareOptions) {
 	old, new := change.Before, change.After
-	change.Exact = exact(old) && exact(new)
+	change.Exact = exact(old) && exact(new) || isOfOneSide(old, new)
 	oldLeast, oldMost := stats.Bounds(old.Values)
 	newLeast, newMost := stats.Bounds(new.Values)
 	gap := max(newLeast-oldMost, oldLeast-newMost) // negative if the sides overlap
@@ -66,10 +66,14 @@ func (c Change) whyNoChange() string {
 	return "counts vary as much between starts of one version"
 }
 
-// isCount reports whether a metric of benchmark text is compared as a counter. Such a metric does
-// not vary on the old or on the new side, and counts bytes or has a median of 0.
+// isCount reports whether a metric of benchmark text is compared as a counter. Such a metric counts
+// bytes or has a median of 0, and does not vary on the old or on the new side; or it counts bytes
+// that one side alone allocates.
 func isCount(old, new Series) bool {
 	m := old.Metric
+	if isOfOneSide(old, new) {
+		return true
+	}
 	if old.Cell != nil || m.Better == Neither || !exact(old) || !exact(new) {
 		return false
 	}
@@ -80,6 +84,16 @@ func isCount(old, new Series) bool {
 		return false
 	}
 	return m.Name == bytesPerOp || old.Figure.Median == 0 || new.Figure.Median == 0
+}
+
+// isOfOneSide reports whether one side alone allocates memory, and does so in every sample.
+func isOfOneSide(old, new Series) bool {
+	if old.Metric.Name != bytesPerOp {
+		return false
+	}
+	oldLeast, oldMost := stats.Bounds(old.Values)
+	newLeast, newMost := stats.Bounds(new.Values)
+	return oldMost == 0 && newLeast > slack(new) || newMost == 0 && oldLeast > slack(old)
 }
 
 // slack returns how much a counter may vary and still count as exact. It may vary because of

@@ -63,6 +63,7 @@ func comparePairs(before, after Dataset, perOld, perNew [][]Series, o CompareOpt
 		if !c.collect(change.Before.Metric, o) {
 			continue
 		}
+		pairs := 0
 		var logs []float64
 		for i := range c.Pairs {
 			old := counterpart(change.Before, perOld[i])
@@ -70,16 +71,20 @@ func comparePairs(before, after Dataset, perOld, perNew [][]Series, o CompareOpt
 			if old < 0 || new < 0 {
 				continue
 			}
+			pairs++
 			ratio := pairRatio(perOld[i][old], perNew[i][new])
 			if ratio > 0 {
 				logs = append(logs, math.Log(ratio))
 			}
 		}
-		if len(logs) < LeastPairs {
+		switch {
+		case pairs < LeastPairs:
 			change.Verdict = TooNoisy
 			change.Basis = fmt.Sprintf("%s: a verdict takes at least %d",
-				results.FormatCount(len(logs), "pair"), LeastPairs)
-		} else {
+				results.FormatCount(pairs, "pair"), LeastPairs)
+		case len(logs) < LeastPairs:
+			change.Verdict, change.Basis = NoVerdict, manyAreZero
+		default:
 			change.logRatio = logEstimate{pairs: logs, n: len(logs)}
 		}
 		c.Changes = append(c.Changes, change)
