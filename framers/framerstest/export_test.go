@@ -2,7 +2,7 @@ package framerstest
 
 import "time"
 
-// SetPatience changes how long a call of ReadMessage may take, and returns how long it was.
+// SetPatience changes how long a check may take, and returns how long it was.
 func SetPatience(d time.Duration) time.Duration {
 	before := patience
 	patience = d

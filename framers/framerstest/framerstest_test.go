@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -225,7 +226,7 @@ func TestWrongFramings(t *testing.T) {
 			`bytes: ReadMessage returned the error "it panicked: half a length"`},
 		{"panics when it writes", wrong{write: func(io.Writer, []byte) error {
 			panic("no room")
-		}}, "netstring: it panicked: no room"},
+		}}, "netstring: messages in pieces: it panicked: no room"},
 	} {
 		seen := &spy{}
 		framerstest.Check(seen, c.f)
@@ -251,10 +252,42 @@ func TestAReaderThatHangs(t *testing.T) {
 	}}
 	seen := &spy{}
 	framerstest.Check(seen, hangs)
-	if all := strings.Join(seen.failures, "\n"); !strings.Contains(all, "after 1s: it hangs") {
+	const want = "a stream that ends early: not over after 1s: ReadMessage hangs, or "
+	if all := strings.Join(seen.failures, "\n"); !strings.Contains(all, want) {
 		t.Errorf("got %q", all)
 	}
 }
+
+// A Reader that takes ever longer does not hang the test, although each message comes.
+func TestAReaderThatCopiesWhatCameAtEachRead(t *testing.T) {
+	defer framerstest.SetPatience(framerstest.SetPatience(time.Second))
+	var isOver atomic.Bool
+	defer isOver.Store(true)
+	slow := wrong{read: func(r io.Reader) framers.Reader {
+		var came []byte
+		return netstring{}.NewReader(readerFunc(func(b []byte) (int, error) {
+			n, err := r.Read(b)
+			came = append(came, b[:n]...)
+			for range 1000 {
+				if isOver.Load() {
+					return n, errors.New("the test is over")
+				}
+				came = bytes.Clone(came)
+			}
+			return n, err
+		}))
+	}}
+	seen := &spy{}
+	framerstest.Check(seen, slow)
+	all := strings.Join(seen.failures, "\n")
+	if !strings.Contains(all, "messages in pieces: not over after 1s") {
+		t.Errorf("got %q", all)
+	}
+}
+
+type readerFunc func(b []byte) (int, error)
+
+func (read readerFunc) Read(b []byte) (int, error) { return read(b) }
 
 // A framing without a name cannot be registered or chosen.
 type nameless struct{ netstring }
