@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/pipebench/pipebench/results"
@@ -18,117 +17,109 @@ const mostWorse = 3
 // comparisonVerdict says which figures got worse or better, and how much the others may have
 // changed without being noticed.
 func comparisonVerdict(c *stat.Comparison) (tone Tone, text string) {
-	t := tally{limit: gateLimit(c)}
-	for _, ch := range c.Changes {
-		t.add(ch)
-	}
-	reasons := []string{c.Doubt, c.Different}
+	t := tallyOf(c.Changes, gateLimit(c))
 	isDoubtLast := len(t.worse) > 0 && !c.NewFails // it follows what got worse
-	if isDoubtLast {
-		reasons = []string{c.Different}
+	var sentences []string
+	if c.Doubt != "" && !isDoubtLast {
+		sentences = append(sentences, capitalised(c.Doubt))
 	}
-	for _, reason := range nonEmpty(reasons) {
-		text += capitalised(reason) + ". "
+	if c.Different != "" {
+		sentences = append(sentences, capitalised(c.Different))
 	}
 	if c.Calls != "" {
-		text += "The new one makes " + c.Calls + ". "
+		sentences = append(sentences, "The new one makes "+c.Calls)
 	}
 	if c.NewFails {
-		return Bad, strings.TrimSpace(text)
+		return Bad, strings.Join(sentences, ". ") + "."
 	}
 	tone, answer := t.answer(c)
-	if c.Raw != "" && t.times > 0 {
-		text += capitalised(c.Raw) + "; "
-		answer = "compared with raw, " + strings.ToLower(answer[:1]) + answer[1:]
-	}
 	parts := append([]string{answer}, t.others()...)
+	if len(timesIn(c.Changes)) > 0 {
+		parts = append(parts, c.Raw)
+	}
 	if isDoubtLast {
 		parts = append(parts, c.Doubt)
 	}
-	return tone, text + strings.Join(nonEmpty(parts), "; ") + "."
+	sentences = append(sentences, strings.Join(nonEmpty(parts), "; "))
+	return tone, strings.Join(sentences, ". ") + "."
 }
 
 // gateLimit returns the worsening, as a share, that matters.
 func gateLimit(c *stat.Comparison) float64 { return cmp.Or(c.Limit, stat.Tolerance) }
 
+// timesIn returns the changes of times that are judged.
+func timesIn(changes []stat.Change) []stat.Change {
+	var times []stat.Change
+	for _, ch := range changes {
+		if ch.Before.Metric.IsTime() && !isInformation(ch) {
+			times = append(times, ch)
+		}
+	}
+	return times
+}
+
 // answer says whether anything got worse. If times were judged, it is about times alone.
 func (t *tally) answer(c *stat.Comparison) (Tone, string) {
-	switch {
-	case len(t.worse) > 0 && t.judged == 1 && isOfPrograms(c):
-		return Bad, "The new one is " + worseWord(t.worse) + ": " + changeText(t.worse[0])
-	case len(t.worse) > 0:
-		all := results.FormatCount(t.judged, "figure")
-		if worseWord(t.worse) == "slower" {
-			all = results.FormatCount(t.times, "timing")
+	if len(t.worse) > 0 {
+		which := "It"
+		if t.judged > 1 {
+			which = fmt.Sprintf("%d of %d figures", len(t.worse), t.judged)
 		}
-		return Bad, fmt.Sprintf("%d of %s got %s: %s", len(t.worse), all, worseWord(t.worse),
+		return Bad, fmt.Sprintf("%s got %s: %s", which, worseWord(t.worse),
 			namedChanges(t.worse, mostWorse))
-	case c.Doubt != "" && isOfPrograms(c):
-		return Neutral, "No verdict" // the doubt says why
 	}
-	isAboutTimes := t.times > 0 || len(c.Unjudged) > 0
-	known, open := t.settled(c, isAboutTimes)
-	tone, word := Good, "worse"
-	if isAboutTimes {
-		word = "slower"
-	}
+	tone := Good
 	if c.Doubt != "" {
 		tone = Neutral
 	}
+	if c.Doubt != "" && isOfPrograms(c) {
+		return tone, "No verdict" // the doubt says why
+	}
+	asked, word, note := t, "worse", " (time was not compared)"
+	if times := timesIn(c.Changes); len(times)+len(c.Unjudged) > 0 {
+		asked, word, note = tallyOf(times, t.limit), "slower", ""
+	}
+	open := asked.noisy + asked.unjudged
 	switch {
-	case known == 0 && t.apart > 0:
-		return Neutral, "No verdict on time: the two were measured one after the other"
-	case known == 0 && isAboutTimes:
+	case asked.judged == open && word == "slower":
 		return Neutral, "No verdict on time"
-	case known == 0:
+	case asked.judged == open:
 		return Neutral, "No verdict"
-	case open > 0:
-		return tone, "Nothing certainly got " + word
-	case isOfPrograms(c) && !isAboutTimes:
-		return tone, "No count grew (of calls, only reads and writes are counted; time is not)"
-	case t.last.Before.Metric.IsBehaviour():
-		return tone, "No verdict or limit got worse (time was not compared)"
+	case open+asked.byChance+len(c.Unjudged) > 0:
+		return tone, "Nothing certainly got " + word + note
 	}
-	return tone, "Nothing got " + word
-}
-
-// settled counts the times, or all figures, that certainly did not get worse by as much as matters,
-// and those for which that is open.
-func (t *tally) settled(c *stat.Comparison, isAboutTimes bool) (known, open int) {
-	for _, ch := range c.Changes {
-		if isByChance(ch) && !isAboutTimes {
-			open++
-		}
-		switch {
-		case isInformation(ch) || isAboutTimes && !ch.Before.Metric.IsTime():
-		case ch.Established() || ch.Verdict == stat.NoChange || isNotWorse(ch, t.limit):
-			known++
-		default:
-			open++
-		}
-	}
-	return known, open + len(c.Unjudged)
+	return tone, "Nothing got " + word + note
 }
 
 // A tally counts the figures of a comparison by their verdicts.
 type tally struct {
-	judged  int // all figures but those for information
-	varying int // judged figures that are no counts
-	times   int // judged figures that are times
+	judged int // all figures but those for information
 
 	worse, better []stat.Change // figures that changed beyond chance
-	same, counts  int           // figures that did not change, and counts that did not
+	equal         int           // exact counts, verdicts and limits that did not change
+	same          int           // other figures that did not change
+	byChance      int           // those of them that are counts
 	notWorse      int           // figures that did not get worse, and may have got better
 	noisy         int           // figures that varied too much for a verdict
-	apart         int           // times of benchmark text, which has no verdict on them
 	unjudged      int           // figures without a verdict for another reason
 
-	limit float64     // a worsening by more than this share matters
-	last  stat.Change // the last judged figure
+	limit float64 // a worsening by more than this share matters
 
 	// The largest changes, as shares, that are still possible: of figures that did not change, and
 	// of figures that did not get worse.
 	within, worstCase float64
+}
+
+// tallyOf counts changes. A worsening by more than limit, a share, matters.
+func tallyOf(changes []stat.Change, limit float64) *tally {
+	t := &tally{limit: limit}
+	for _, ch := range changes {
+		if !isInformation(ch) {
+			t.judged++
+			t.add(ch)
+		}
+	}
+	return t
 }
 
 // isNotWorse reports whether a figure got worse by at most limit, a share, although noise hides
@@ -141,39 +132,27 @@ func isNotWorse(ch stat.Change, limit float64) bool {
 func isByChance(ch stat.Change) bool { return ch.Verdict == stat.NoChange && ch.Basis != "" }
 
 func (t *tally) add(ch stat.Change) {
-	if isInformation(ch) {
-		return
-	}
-	t.judged++
-	t.last = ch
-	isCount := ch.Before.Metric.Counter && !isByChance(ch)
-	if !isCount {
-		t.varying++
-	}
-	if ch.Before.Metric.IsTime() {
-		t.times++
-	}
-	possible := 0.0
-	if ch.Interval != nil {
-		possible = max(1-ch.Interval.Lo, ch.Interval.Hi-1)
-	}
 	switch {
 	case ch.Established() && ch.Worse() > 0:
 		t.worse = append(t.worse, ch)
 	case ch.Established():
 		t.better = append(t.better, ch)
-	case ch.Verdict == stat.NoChange && isCount:
-		t.counts++
+	case ch.Verdict == stat.NoChange && ch.Before.Metric.Counter && !isByChance(ch):
+		t.equal++
 	case ch.Verdict == stat.NoChange:
 		t.same++
-		t.within = max(t.within, possible, math.Abs(ch.Worse()))
+		t.within = max(t.within, math.Abs(ch.Worse()))
+		if isByChance(ch) {
+			t.byChance++
+		}
+		if ch.Interval != nil {
+			t.within = max(t.within, 1-ch.Interval.Lo, ch.Interval.Hi-1)
+		}
 	case isNotWorse(ch, t.limit):
 		t.notWorse++
 		t.worstCase = max(t.worstCase, ch.WorstCase())
 	case ch.Verdict == stat.TooNoisy && ch.Interval != nil:
 		t.noisy++
-	case ch.Verdict == stat.MeasuredApart:
-		t.apart++
 	default:
 		t.unjudged++
 	}
@@ -183,55 +162,22 @@ func (t *tally) add(ch stat.Change) {
 // verdict.
 func (t *tally) others() []string {
 	var parts []string
+	add := func(n int, says string) {
+		if n > 0 {
+			parts = append(parts, results.FormatCount(n, "figure")+" "+says)
+		}
+	}
 	if len(t.better) > 0 {
-		parts = append(parts, fmt.Sprintf("%d got better: %s",
-			len(t.better), namedChanges(t.better, 1)))
+		add(len(t.better), "got better: "+namedChanges(t.better, 1))
 	}
-	if t.same > 0 {
-		parts = append(parts, fmt.Sprintf("%s did not change by more than %s",
-			t.called(t.same), results.FormatPercent(100*t.within)))
-	}
-	if t.notWorse > 0 {
-		parts = append(parts, fmt.Sprintf("%s did not get worse by more than %s",
-			t.called(t.notWorse), results.FormatPercent(100*max(t.worstCase, 0))))
-	}
-	if t.noisy > 0 {
-		which, verb := t.called(t.noisy), "is"
-		all := t.judged
-		if t.times == t.varying { // then the text is about timings
-			all = t.times
-		}
-		if all > 1 {
-			which = fmt.Sprintf("%d of %s", t.noisy, t.called(all))
-		}
-		if t.noisy > 1 {
-			verb = "are"
-		}
-		parts = append(parts, fmt.Sprintf("%s %s too noisy to tell a change of %s", which, verb,
-			results.FormatPercent(100*t.limit)))
-	}
-	if t.counts > 0 {
-		which := results.FormatCount(t.counts, "count")
-		if t.last.Before.Metric.IsBehaviour() {
-			which = strconv.Itoa(t.counts)
-		}
-		parts = append(parts, which+" did not change")
-	}
-	if t.unjudged > 0 && t.unjudged < t.judged {
-		parts = append(parts, results.FormatCount(t.unjudged, "figure")+" without a verdict")
+	add(t.same, "did not change by more than "+results.FormatPercent(100*t.within))
+	add(t.notWorse, "did not get worse by more than "+results.FormatPercent(100*t.worstCase))
+	add(t.noisy, "too noisy to tell a change of "+results.FormatPercent(100*t.limit))
+	add(t.equal, "did not change at all")
+	if t.unjudged < t.judged {
+		add(t.unjudged, "without a verdict")
 	}
 	return parts
-}
-
-// called counts n of the figures that are no counts, or names the figure that alone was judged.
-func (t *tally) called(n int) string {
-	switch {
-	case t.judged == 1:
-		return t.last.Metric
-	case t.times == t.varying:
-		return results.FormatCount(n, "timing")
-	}
-	return results.FormatCount(n, "figure")
 }
 
 // worseWord returns "slower" if only times got worse, and "worse" otherwise.
