@@ -238,19 +238,8 @@ func (f *compareFlags) compareSets(
 // refuseSameFile returns an error if two paths name the same file of results, or a file and its
 // copy.
 func refuseSameFile(oldPath, newPath string) error {
-	if oldPath == "-" && newPath == "-" {
-		return usageError(errors.New("standard input is given twice: name a file for one side"))
-	}
-	oldFile, oldInfo := findResults(oldPath)
-	newFile, newInfo := findResults(newPath)
-	switch {
-	case oldInfo == nil || newInfo == nil:
-		return nil
-	case os.SameFile(oldInfo, newInfo):
-		return usageError(
-			fmt.Errorf("%s is given twice: name the file of the other version", oldPath))
-	case sameContent(oldFile, newFile):
-		return usageError(fmt.Errorf("%s and %s have the same content: one is a copy of the other",
+	if oldPath == "-" && newPath == "-" || sameContent(resultsIn(oldPath), resultsIn(newPath)) {
+		return usageError(fmt.Errorf("%s and %s are the same: name the file of the other version",
 			oldPath, newPath))
 	}
 	return nil
@@ -269,16 +258,10 @@ func sameContent(oldPath, newPath string) bool {
 	return oldErr == nil && newErr == nil && bytes.Equal(oldText, newText)
 }
 
-// findResults returns the path and info of a file of results. The given path may also name the
-// folder that holds the file. The info is nil if there is no file.
-func findResults(path string) (string, os.FileInfo) {
-	info, err := os.Stat(path)
-	if err == nil && info.IsDir() {
-		path = filepath.Join(path, results.FileName)
-		info, err = os.Stat(path)
+// resultsIn returns the path of the file of results in a folder. Any other path stays.
+func resultsIn(path string) string {
+	if info, err := os.Stat(path); err == nil && info.IsDir() {
+		return filepath.Join(path, results.FileName)
 	}
-	if err != nil {
-		return path, nil
-	}
-	return path, info
+	return path
 }

@@ -207,9 +207,6 @@ func (f *compareFlags) compareBuilds(
 	cmd *cobra.Command, oldName, newName string, runFlags []string,
 ) error {
 	runFlags = append([]string{"--samples", "12"}, runFlags...) // --samples in runFlags wins
-	if err := turns.CheckFlags(runFlags); err != nil {
-		return usageError(err)
-	}
 	if err := f.readAsserts(true); err != nil {
 		return err
 	}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -182,14 +183,7 @@ func (g *gateFlags) hint(c *stat.Comparison, limit float64) string {
 		return g.pace.advice(c.PairsFor(limit))
 	}
 	change := c.Changes[max(0, slices.IndexFunc(c.Changes, stat.Change.LacksVerdict))]
-	switch {
-	case change.Basis != "":
-		return change.Basis
-	case change.Cell != nil:
-		return "compare both programs in turns: pipebench compare ./old ./new"
-	}
-	return "compare the binaries of go test -c in turns: pipebench compare old.test new.test -- " +
-		"-test.bench ."
+	return cmp.Or(change.Basis, "compare both in turns (pipebench help ci)")
 }
 
 // assertFlags are the conditions of --assert, which the measured figures have to meet.

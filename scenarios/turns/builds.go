@@ -69,30 +69,6 @@ func packagePath(word string) string {
 // commandPath is the beginning of the package paths of pipebench and of its test binary.
 const commandPath = "github.com/pipebench/pipebench/cmd/pipebench"
 
-// reserved are the flags that must not be passed on to a run, with the reasons.
-var reserved = map[string]string{
-	"-o":        "where records are kept is decided here",
-	"--out":     "where records are kept is decided here",
-	"--dry-run": "it measures nothing",
-	"--assert":  "it would judge a single run; give it to the command itself",
-	"-h":        "it measures nothing",
-	"--help":    "it measures nothing",
-}
-
-// CheckFlags returns an error if a flag is one of the reserved flags.
-func CheckFlags(flags []string) error {
-	for _, f := range flags {
-		name, _, _ := strings.Cut(f, "=")
-		if strings.HasPrefix(name, "-o") {
-			name = "-o"
-		}
-		if why, ok := reserved[name]; ok {
-			return fmt.Errorf("flags for run: %s cannot be passed on: %s", name, why)
-		}
-	}
-	return nil
-}
-
 // A FailedError is returned when a run exits with a code other than 0.
 type FailedError struct {
 	Build string
@@ -120,7 +96,7 @@ type Side struct {
 // stopGrace is how long a run may take to stop after it was interrupted.
 const stopGrace = 5 * time.Second
 
-// Together runs several builds with the same flags, which CheckFlags allows, in turns. It returns
+// Together runs several builds with the same flags in turns. It returns
 // their records in the order of sides. A build that is too old to take turns runs to its end
 // without a pause.
 func Together(ctx context.Context, flags []string, sides ...Side) ([]*results.Set, error) {
@@ -202,7 +178,7 @@ func (r *run) awaitTurnEnd(ctx context.Context) (*results.Set, error) {
 	}
 	set, err := results.Read(r.Dir)
 	if err != nil {
-		return nil, fmt.Errorf("%s left no results; is it a pipebench? %w", r.Name, err)
+		return nil, fmt.Errorf("%s left no results: is it a pipebench, and do the flags let it measure? %w", r.Name, err)
 	}
 	return set, nil
 }

@@ -45,9 +45,9 @@ func underValgrind(valgrind string, argv []string, input, folder string) Starter
 		f := filter{name: name, argv: append(under, argv...), input: input, folder: folder}
 		start, err := f.start(ctx)
 		said, _ := os.ReadFile(log) // there is none if valgrind has not begun
-		if instruction := unrecognised(string(said)); instruction != "" {
+		if strings.Contains(string(said), "Unrecognised instruction") {
 			return Start{}, fmt.Errorf("valgrind cannot run %s here (%s): %w",
-				strings.Join(argv, " "), instruction, errValgrind)
+				strings.Join(argv, " "), firstLine(string(said)), errValgrind)
 		}
 		if err != nil {
 			return Start{}, err
@@ -62,25 +62,6 @@ func underValgrind(valgrind string, argv []string, input, folder string) Starter
 		}
 		return Start{Instructions: counted, Exit: start.Exit, Output: start.Output}, nil
 	}
-}
-
-// unrecognised returns a text that names the function whose instruction valgrind does not know. The
-// text is "" if the log tells of no such instruction.
-func unrecognised(log string) string {
-	_, rest, found := strings.Cut(log, "Unrecognised instruction")
-	if !found {
-		return ""
-	}
-	text := "unrecognised instruction"
-	// The place follows: "at 0x4005F4: main (main.c:3)".
-	_, where, found := strings.Cut(rest, " at 0x")
-	if found {
-		where, _, _ = strings.Cut(where, "\n")
-		_, where, _ = strings.Cut(where, ": ")
-		where, _, _ = strings.Cut(where, " ")
-		text += " in " + where
-	}
-	return text
 }
 
 // countedInstructions sums up the instructions of all processes, from valgrind's files. Each file

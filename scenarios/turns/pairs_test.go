@@ -122,14 +122,3 @@ func TestRecordsOfAnotherTimeAreLeftAlone(t *testing.T) {
 		t.Errorf("an empty file is left behind: %v, %v", err, left)
 	}
 }
-
-func TestFlagsThatLeaveNothingToRead(t *testing.T) {
-	for _, flags := range [][]string{{"--out", "x"}, {"--out=x"}, {"-ox"}, {"--dry-run"}, {"-h"}} {
-		if err := CheckFlags(flags); err == nil {
-			t.Errorf("%q were taken", flags)
-		}
-	}
-	if err := CheckFlags([]string{"--framing", "raw", "--size=4k"}); err != nil {
-		t.Error(err)
-	}
-}

@@ -3,7 +3,6 @@ package turns
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -218,35 +217,29 @@ func (p *Programs) Pair(ctx context.Context, oldFirst bool) error {
 // sameAsCounted returns an error if a command has another output or exit code than when it was
 // first counted.
 func (p *Programs) sameAsCounted(old, new Start) error {
-	if err := sameAs(p.counted.old[0], old); err != nil {
-		return fmt.Errorf("the old one %w", err)
-	}
-	if err := sameAs(p.counted.new[0], new); err != nil {
-		return fmt.Errorf("the new one %w", err)
-	}
-	return nil
-}
-
-// sameAs returns an error if a command has another output or exit code than at an earlier start.
-func sameAs(earlier, start Start) error {
-	if start.Exit != earlier.Exit {
-		return fmt.Errorf("exited with %d, and with %d before", start.Exit, earlier.Exit)
-	}
-	if start.Output != earlier.Output {
-		return errors.New("printed something else than before")
+	for _, c := range []struct {
+		name           string
+		earlier, start Start
+	}{
+		{"the old one", p.counted.old[0], old},
+		{"the new one", p.counted.new[0], new},
+	} {
+		switch {
+		case c.start.Exit != c.earlier.Exit:
+			return fmt.Errorf("%s exited with %d, and with %d before", c.name, c.start.Exit,
+				c.earlier.Exit)
+		case c.start.Output != c.earlier.Output:
+			return fmt.Errorf("%s printed something else than before", c.name)
+		}
 	}
 	return nil
 }
 
 // countsDiffer reports whether the calls or the instructions of any two starts differ.
 func (s *starts) countsDiffer() bool {
-	instructions := s.old[0].Instructions
-	first := s.old[0].Counts
-	for _, one := range slices.Concat(s.old[1:], s.new) {
-		c := one.Counts
-		if c.Reads != first.Reads || c.Writes != first.Writes ||
-			c.ReadBytes != first.ReadBytes || c.WrittenBytes != first.WrittenBytes ||
-			one.Instructions != instructions {
+	first := s.old[0]
+	for _, one := range slices.Concat(s.old, s.new) {
+		if one.Counts != first.Counts || one.Instructions != first.Instructions {
 			return true
 		}
 	}
