@@ -115,7 +115,7 @@ type Change struct {
 	Ratio    *float64  `json:"ratio,omitempty"`
 	Interval *Interval `json:"interval,omitempty"` // of the ratio; counters have none
 
-	// Exact is set for a counter that never varies within a side, and for memory that one side alone
+	// Exact is set for a counter that never varies within a side, and for memory that only one side
 	// allocates.
 	Exact   bool    `json:"exact,omitempty"`
 	Verdict Verdict `json:"verdict"`

@@ -178,7 +178,8 @@ func (r *run) awaitTurnEnd(ctx context.Context) (*results.Set, error) {
 	}
 	set, err := results.Read(r.Dir)
 	if err != nil {
-		return nil, fmt.Errorf("%s left no results: is it a pipebench, and do the flags let it measure? %w", r.Name, err)
+		return nil, fmt.Errorf("%s left no results: is it a pipebench? do its flags let it measure? %w",
+			r.Name, err)
 	}
 	return set, nil
 }
