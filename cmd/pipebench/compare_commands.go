@@ -30,13 +30,9 @@ func commandWords(text string) ([]string, error) {
 	}
 	p := shellwords.NewParser()
 	words, err := p.Parse(text)
-	if err != nil {
-		return nil, fmt.Errorf("it cannot be split as a shell does: quote ( and ) and what else "+
-			"means something to a shell, or have one run it, as in \"sh -c '%s'\"", text)
-	}
-	if p.Position >= 0 {
-		return nil, fmt.Errorf("more than one command, or a redirection: "+
-			"have a shell run it, as in \"sh -c '%s'\"", text)
+	if err != nil || p.Position >= 0 {
+		return nil, fmt.Errorf("it is not one command of words alone, without quotes that are "+
+			"open, pipes or redirections: have a shell run it, as in \"sh -c '%s'\"", text)
 	}
 	return words, nil
 }
@@ -48,11 +44,10 @@ func argvOf(command string, extra []string) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	program, err := turns.Find(words[0])
+	words[0], err = turns.Find(words[0])
 	if err != nil {
 		return nil, err
 	}
-	words[0] = program.Path
 	return append(words, extra...), nil
 }
 
@@ -224,7 +219,7 @@ func (f *compareFlags) compareBuilds(
 	if err != nil {
 		return err
 	}
-	if sameProgram([]string{old.Path}, []string{new.Path}) {
+	if sameProgram([]string{old}, []string{new}) {
 		f.say(cmd, "pipebench: both binaries are the same program: whatever is found is noise")
 	}
 	plan := f.plan(timeForBuilds)
@@ -237,7 +232,7 @@ func (f *compareFlags) compareBuilds(
 	var builds *turns.Builds
 	t := f.contestTask(cmd, func(ctx context.Context, s *session) (*stat.Comparison, error) {
 		var err error
-		builds, err = turns.OpenBuilds(old, new, s.dir)
+		builds, err = turns.OpenBuilds(oldName, newName, s.dir)
 		if err != nil {
 			return nil, err
 		}
@@ -264,7 +259,7 @@ func (f *compareFlags) compareGoTests(cmd *cobra.Command, old, new []string) err
 	if err := refuseFlags(cmd, programFlags, "is not for Go tests: leave it out"); err != nil {
 		return err
 	}
-	f.pace.better = " or a longer -test.benchtime"
+	f.pace.better = " or a longer -test.benchtime for fewer benchmarks"
 	if f.same != "" {
 		old = append(old, "-test.benchtime=1x")
 		new = old
@@ -274,10 +269,6 @@ func (f *compareFlags) compareGoTests(cmd *cobra.Command, old, new []string) err
 		c, err := turns.Run(ctx, tests, p)
 		if err == nil && len(c.Names) == 0 {
 			return c, usageError(whyNothing(c))
-		}
-		isOther := func(ch stat.Change) bool { return ch.Name != c.Changes[0].Name }
-		if c != nil && slices.ContainsFunc(c.Changes, isOther) {
-			f.pace.better += " or a narrower -test.bench"
 		}
 		if errors.Is(err, turns.ErrNoBenchmark) {
 			return c, usageError(err)

@@ -141,23 +141,16 @@ func (g *gateFlags) judgeChanges(c *stat.Comparison) error {
 	return nil
 }
 
-// worseText says that something got worse by more than failAbove. If only counts, verdicts or
-// limits did, which are exact, it names them.
+// worseText names the figures that got worse by more than failAbove, a share.
 func worseText(c *stat.Comparison, failAbove float64) string {
-	var exact []string
+	var metrics []string
 	for _, change := range c.Changes {
-		if !change.IsRegression(failAbove) {
-			continue
-		}
-		if !change.Before.Metric.Counter {
-			limit := results.FormatPercent(100 * failAbove)
-			return fmt.Sprintf("worse by more than %s at best estimate", limit)
-		}
-		if !slices.Contains(exact, change.Metric) {
-			exact = append(exact, change.Metric)
+		if change.IsRegression(failAbove) && !slices.Contains(metrics, change.Metric) {
+			metrics = append(metrics, change.Metric)
 		}
 	}
-	return "worse: " + strings.Join(exact, ", ")
+	return fmt.Sprintf("worse by more than %s: %s", results.FormatPercent(100*failAbove),
+		strings.Join(metrics, ", "))
 }
 
 // hint says why a comparison cannot tell whether there is a change as large as limit, and what to

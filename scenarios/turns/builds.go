@@ -17,14 +17,8 @@ import (
 	"github.com/pipebench/pipebench/syspipe/proc"
 )
 
-// A Build is a binary of pipebench.
-type Build struct {
-	Name string // as the user named it
-	Path string // its absolute path
-}
-
-// Find looks for a binary by its path, or by the name of a command.
-func Find(name string) (Build, error) {
+// Find returns the absolute path of a binary, given its path or the name of a command.
+func Find(name string) (string, error) {
 	path, err := exec.LookPath(name)
 	if errors.Is(err, exec.ErrDot) || errors.Is(err, exec.ErrNotFound) {
 		// A file in this folder needs no ./ before its name.
@@ -34,14 +28,13 @@ func Find(name string) (Build, error) {
 			err = nil
 		}
 	}
-	if err != nil {
-		return Build{}, fmt.Errorf("find the binary: %w", err)
+	if err == nil {
+		path, err = filepath.Abs(path)
 	}
-	path, err = filepath.Abs(path)
 	if err != nil {
-		return Build{}, fmt.Errorf("find the binary %s: %w", name, err)
+		return "", fmt.Errorf("find the binary: %w", err)
 	}
-	return Build{Name: name, Path: path}, nil
+	return path, nil
 }
 
 // IsBuild reports whether word names a binary of pipebench.
@@ -55,11 +48,11 @@ func IsGoTest(word string) bool {
 
 // packagePath returns the package path that Go wrote into a binary, or "" if it is no Go binary.
 func packagePath(word string) string {
-	b, err := Find(word)
+	path, err := Find(word)
 	if err != nil {
 		return ""
 	}
-	info, err := buildinfo.ReadFile(b.Path)
+	info, err := buildinfo.ReadFile(path)
 	if err != nil {
 		return ""
 	}
@@ -87,10 +80,11 @@ func (e *FailedError) Error() string {
 	return fmt.Sprintf("%s %s: %s", e.Build, how, e.Said)
 }
 
-// A Side is a build of pipebench to run, and the folder for its records.
+// A Side is a build of pipebench to run.
 type Side struct {
-	Build
-	Dir string
+	Name string // of the build, as the user typed it
+	Path string // of its binary
+	Dir  string // for its records
 }
 
 // stopGrace is how long a run may take to stop after it was interrupted.

@@ -27,16 +27,24 @@ type Builds struct {
 
 	Before, After []*results.Set // the records of the old and of the new build, pair by pair
 
-	old, new         Build
+	old, new         Side
 	oldFile, newFile *os.File
 	scratch          string // for the folders of single runs
 }
 
-// OpenBuilds prepares the comparison of two builds. In the folder dir, it creates a new file for
-// the records of each build. The caller calls Close.
-func OpenBuilds(old, new Build, dir string) (*Builds, error) {
-	b := &Builds{old: old, new: new}
+// OpenBuilds prepares the comparison of two builds, which are named as Find takes them. In the
+// folder dir, it creates a new file for the records of each build. The caller calls Close.
+func OpenBuilds(old, new, dir string) (*Builds, error) {
+	b := &Builds{old: Side{Name: old}, new: Side{Name: new}}
 	var err error
+	b.old.Path, err = Find(old)
+	if err != nil {
+		return nil, err
+	}
+	b.new.Path, err = Find(new)
+	if err != nil {
+		return nil, err
+	}
 	b.oldFile, err = createSide(dir, OldFile)
 	if err != nil {
 		return nil, err
@@ -74,8 +82,9 @@ func (b *Builds) Close() error {
 // Pair runs both builds in turns, and keeps their records if both succeeded.
 func (b *Builds) Pair(ctx context.Context, oldFirst bool) error {
 	folder := filepath.Join(b.scratch, strconv.Itoa(len(b.Before)+1))
-	old := Side{Build: b.old, Dir: folder + "-old"}
-	new := Side{Build: b.new, Dir: folder + "-new"}
+	old, new := b.old, b.new
+	old.Dir = folder + "-old"
+	new.Dir = folder + "-new"
 	sides := []Side{old, new}
 	if !oldFirst {
 		slices.Reverse(sides)

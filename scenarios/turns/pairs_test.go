@@ -109,7 +109,7 @@ func TestRecordsOfAnotherTimeAreLeftAlone(t *testing.T) {
 	if err := b.Close(); err != nil {
 		t.Fatal(err)
 	}
-	_, err := OpenBuilds(b.old, b.new, dir)
+	_, err := OpenBuilds(b.old.Name, b.new.Name, dir)
 	if !errors.Is(err, fs.ErrExist) || !strings.Contains(err.Error(), "another folder") {
 		t.Errorf("into the same folder: %v", err)
 	}
@@ -117,7 +117,7 @@ func TestRecordsOfAnotherTimeAreLeftAlone(t *testing.T) {
 	if err := os.Remove(old); err != nil {
 		t.Fatal(err)
 	}
-	_, err = OpenBuilds(b.old, b.new, dir)
+	_, err = OpenBuilds(b.old.Name, b.new.Name, dir)
 	if _, left := os.Stat(old); !errors.Is(err, fs.ErrExist) || left == nil {
 		t.Errorf("an empty file is left behind: %v, %v", err, left)
 	}
