@@ -184,20 +184,6 @@ func (f *compareFlags) compareFiles(cmd *cobra.Command, oldPath, newPath string)
 	return allGates(f.judgeChanges(c), f.judge(cmd, f.format, after))
 }
 
-// whyNothing says why there is nothing to compare.
-func whyNothing(c *stat.Comparison) error {
-	var reasons []string
-	if c.Doubt != "" {
-		reasons = append(reasons, c.Doubt)
-	}
-	for _, note := range c.Notes {
-		if note != c.Doubt {
-			reasons = append(reasons, note)
-		}
-	}
-	return fmt.Errorf("nothing to compare: %s", strings.Join(reasons, "; "))
-}
-
 // compareSets compares two files. It also returns the records of the new file, or nil if the files
 // hold benchmark text.
 func (f *compareFlags) compareSets(

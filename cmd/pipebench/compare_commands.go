@@ -268,7 +268,7 @@ func (f *compareFlags) compareGoTests(cmd *cobra.Command, old, new []string) err
 	return f.contend(cmd, func(ctx context.Context, p turns.Plan) (*stat.Comparison, error) {
 		c, err := turns.Run(ctx, tests, p)
 		if err == nil && len(c.Names) == 0 {
-			return c, usageError(whyNothing(c))
+			return c, usageError(errors.New(c.WhyNothing()))
 		}
 		if errors.Is(err, turns.ErrNoBenchmark) {
 			return c, usageError(err)

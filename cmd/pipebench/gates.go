@@ -118,10 +118,10 @@ func (g *gateFlags) judgeChanges(c *stat.Comparison) error {
 		return &statusError{exitGate, errors.New(c.Doubt)}
 	}
 	if len(c.Changes) == 0 && !g.isGate() {
-		return whyNothing(c)
+		return errors.New(c.WhyNothing())
 	}
 	if len(c.Changes) == 0 {
-		return &statusError{exitInconclusive, whyNothing(c)}
+		return &statusError{exitInconclusive, errors.New(c.WhyNothing())}
 	}
 	if g.failAbove >= 0 {
 		limit := results.FormatPercent(100 * g.failAbove)

@@ -463,6 +463,15 @@ func (c *Comparison) note(before, after Dataset, o CompareOptions) {
 	}
 }
 
+// WhyNothing says why there is nothing to compare.
+func (c *Comparison) WhyNothing() string {
+	reasons := c.Notes
+	if c.Doubt != "" && !slices.Contains(c.Notes, c.Doubt) {
+		reasons = append([]string{c.Doubt}, c.Notes...)
+	}
+	return "nothing to compare: " + strings.Join(reasons, "; ")
+}
+
 // lacking names what a side lacks. For the files of drive about one server, it says why.
 func lacking(names []string, side Dataset) string {
 	text := someOf(names)

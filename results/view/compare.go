@@ -16,8 +16,7 @@ import (
 // measured on both sides. [FormatBench] is for the command benchstat -col /side.
 func WriteComparison(w io.Writer, c *stat.Comparison, format Format, o Options) error {
 	if len(c.Changes) == 0 {
-		why := cmp.Or(c.Doubt, "no case is in both")
-		return fmt.Errorf("compare %s and %s: %w: %s", c.Old, c.New, ErrNothing, why)
+		return fmt.Errorf("compare %s and %s: %w: %s", c.Old, c.New, ErrNothing, c.WhyNothing())
 	}
 	switch format {
 	case FormatJSON:
