@@ -90,7 +90,6 @@ type Comparison struct {
 	Names []string `json:"-"`
 
 	tolerance float64
-	short     []string // the limits that were not searched far enough to compare them
 }
 
 // An Unjudged is a reason why some measurements have no verdict on their time.
@@ -206,14 +205,10 @@ func (c *Comparison) compareCounters(before, after Dataset, o CompareOptions) (t
 			continue
 		}
 		new := after.Series[i]
-		if old.Metric.Unit == unitLimit && mayBeEqual(old, new) {
-			if isUnsure(old, new) {
-				c.short = append(c.short, fmt.Sprintf("%s is %s, and was %s", old.Name,
-					new.rangeText(), old.rangeText()))
-			}
-			new = old
-		}
 		change := newChange(old, new)
+		if old.Metric.Unit == unitLimit && mayBeEqual(old, new) {
+			change = compareLimits(old, new)
+		}
 		if len(o.Metrics) > 0 { // whatever was asked for by its name is judged
 			change.Before.Metric.ShownOnly = false
 		}
@@ -221,9 +216,13 @@ func (c *Comparison) compareCounters(before, after Dataset, o CompareOptions) (t
 			change.Before.Metric.Counter = true
 			change.After.Metric.Counter = true
 		}
-		if !change.Before.Metric.Counter {
+		switch {
+		case !change.Before.Metric.Counter:
 			times = append(times, change)
-		} else if c.collect(old.Metric, o) {
+		case !c.collect(old.Metric, o): // nobody asked for it
+		case change.Verdict != "":
+			c.Changes = append(c.Changes, change)
+		default:
 			c.addCounter(change, o)
 		}
 	}
@@ -437,14 +436,6 @@ func (c *Comparison) note(before, after Dataset, o CompareOptions) {
 		c.Doubt = fmt.Sprintf("only %s has %s", c.Old, lacking(c.OnlyOld, after))
 	case len(before.Failed) > 0:
 		c.Doubt = fmt.Sprintf("%s failed in %s", someOf(before.Failed), before.Name)
-	}
-	isWorse := func(ch Change) bool { return ch.Unit == unitLimit && ch.Worse() > 0 }
-	if len(c.short) > 0 && !slices.ContainsFunc(c.Changes, isWorse) {
-		if c.Doubt != "" {
-			c.Doubt += "; "
-		}
-		c.Doubt += "too little was searched (give drive more --max-time): " +
-			strings.Join(c.short, "; ")
 	}
 	missing := o.Missing(c.Names)
 	switch {

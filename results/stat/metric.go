@@ -113,7 +113,7 @@ func (m Metric) Format(v float64) string {
 	case m.Unit == unitVerdict:
 		return verdictWords[min(max(int(v), 0), len(verdictWords)-1)]
 	case m.Unit == unitLimit && v >= noLimit:
-		return "none found"
+		return "≥ " + FormatBytes(int64(v)-noLimit)
 	case m.Unit == unitLimit:
 		return FormatBytes(int64(v))
 	}

@@ -162,13 +162,23 @@ func mayBeEqual(old, new Series) bool {
 	return oldLo < newHi && newLo < oldHi
 }
 
-// isUnsure reports whether of two limits that may be equal, the new one may be lower, too: because
-// a search was cut short after a failure, or because the new side was not searched as far.
-func isUnsure(old, new Series) bool {
+// compareLimits compares two limits that may be equal. There is no verdict if the new one may be
+// lower, too: because a search was cut short after a failure, or because the new side was not
+// searched as far.
+func compareLimits(old, new Series) Change {
 	const envelope = 1.01 // replies of one text differ in what is around it
 	oldLo, _ := old.limitRange()
 	newLo, _ := new.limitRange()
-	return old.below > 0 || new.below > 0 || oldLo > envelope*newLo
+	if old.below == 0 && new.below == 0 && oldLo <= envelope*newLo {
+		return newChange(old, old) // equal, as far as both are known
+	}
+	change := newChange(old, new)
+	change.Ratio = nil
+	change.Exact = true
+	change.Verdict = NoVerdict
+	change.Basis = fmt.Sprintf("too little was searched (give drive more --max-time): it is %s, "+
+		"and was %s", new.rangeText(), old.rangeText())
+	return change
 }
 
 // FormatBytes writes an exact number of bytes: "10,485,759 B".
