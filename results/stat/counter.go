@@ -11,7 +11,7 @@ import (
 // is set. Any other counter gets no verdict, and is shown only if the two sides lie far apart.
 func (c *Comparison) addCounter(change Change, o CompareOptions) {
 	old, new := change.Before, change.After
-	change.Exact = exact(old) && exact(new) || isOfOneSide(old, new)
+	change.Exact = areExact(old, new)
 	oldLeast, oldMost := stats.Bounds(old.Values)
 	newLeast, newMost := stats.Bounds(new.Values)
 	gap := max(newLeast-oldMost, oldLeast-newMost) // negative if the sides overlap
@@ -85,6 +85,9 @@ func isCount(old, new Series) bool {
 	}
 	return m.Name == bytesPerOp || old.Figure.Median == 0 || new.Figure.Median == 0
 }
+
+// areExact reports whether a difference of two counters is never by chance.
+func areExact(old, new Series) bool { return exact(old) && exact(new) || isOfOneSide(old, new) }
 
 // isOfOneSide reports whether one side alone allocates memory, and does so in every sample.
 func isOfOneSide(old, new Series) bool {

@@ -172,8 +172,8 @@ func (r *run) awaitTurnEnd(ctx context.Context) (*results.Set, error) {
 	}
 	set, err := results.Read(r.Dir)
 	if err != nil {
-		return nil, fmt.Errorf("%s left no results: is it a pipebench? do its flags let it measure? %w",
-			r.Name, err)
+		return nil, fmt.Errorf("%s left no results: is it a pipebench? did its flags let it "+
+			"measure? %w", r.Name, err)
 	}
 	return set, nil
 }
