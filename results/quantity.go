@@ -204,7 +204,9 @@ func FormatCount(n int, what string) string {
 	case n == 1:
 		return "1 " + what
 	case strings.HasSuffix(what, "s"):
-		return fmt.Sprintf("%d %ses", n, what)
+		what += "es"
+	default:
+		what += "s"
 	}
-	return fmt.Sprintf("%d %ss", n, what)
+	return FormatGrouped(int64(n)) + " " + what
 }

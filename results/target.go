@@ -1,6 +1,7 @@
 package results
 
 import (
+	"cmp"
 	"encoding/json"
 	"math"
 	"strings"
@@ -38,6 +39,10 @@ const (
 	VerdictDeaf        = "deaf"       // lives and answers nothing
 	VerdictUnanswered  = "unanswered" // answers other requests, but not this one
 	VerdictInFrames    = "in frames"  // the answer is right, and no client of MCP reads it
+
+	// Verdicts that begin so say how the server ended.
+	ExitPrefix   = "exit "   // with this code
+	SignalPrefix = "signal " // by the signal of this name
 )
 
 // Served reports whether the server did what it was asked to do, perhaps slowly.
@@ -49,6 +54,14 @@ func (t Target) FailsOnCharacters() bool {
 	return f != nil && f.Characters
 }
 
+// Limit returns the limit that t is about, or nil if it is about none.
+func (t Target) Limit() *int64 { return cmp.Or(t.RequestLimit, t.ReplyLimit) }
+
+// Ended reports whether the verdict is that the server ended, such as "exit 3" or "signal SIGKILL".
+func Ended(verdict string) bool {
+	return strings.HasPrefix(verdict, ExitPrefix) || strings.HasPrefix(verdict, SignalPrefix)
+}
+
 // LimitOf names the messages that the limit in t is about. A call and its echo have about the same
 // size: without a byte of the echo, the call may be what was too large.
 func (t Target) LimitOf() string {
@@ -58,10 +71,12 @@ func (t Target) LimitOf() string {
 	e, f := t.Evidence.Limit, t.Evidence.Failure
 	isEcho := e != nil && e.Call == ""
 	hasPart := f != nil && f.Partial > 0
-	isRefused := t.Verdict == VerdictErrorReply || strings.HasPrefix(t.Verdict, "exit ") ||
-		strings.HasPrefix(t.Verdict, "signal ")
-	isSilent := t.Verdict == VerdictDeaf || t.Verdict == VerdictUnanswered
-	if isEcho && (isRefused || isSilent) && !hasPart {
+	switch t.Verdict {
+	case VerdictErrorReply, VerdictDeaf, VerdictUnanswered:
+	default:
+		isEcho = isEcho && Ended(t.Verdict)
+	}
+	if isEcho && !hasPart {
 		return "calls of the tool"
 	}
 	return "replies"

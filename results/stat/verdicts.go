@@ -117,7 +117,7 @@ func (l *seriesList) addTarget(name string, t results.Target) {
 	if t.Evidence.Growth != nil {
 		l.judge(fmt.Sprintf("%s/growth/capacity=%d", name, t.Evidence.Capacity), t.Verdict)
 	}
-	if t.Size == 0 || t.RequestLimit != nil || t.ReplyLimit != nil {
+	if t.Size == 0 || t.Limit() != nil {
 		return
 	}
 	if t.Size >= searched && t.Served() && t.Evidence.Load == nil {

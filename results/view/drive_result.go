@@ -22,110 +22,71 @@ type DriveResult struct {
 	tone Tone
 }
 
-// driveRecords are what the records of the drive command say together.
-type driveRecords struct {
-	served   int64           // the largest size that works
-	failed   *results.Target // the first size that fails
-	limited  *results.Target // the record of the smallest limit
-	stopped  *results.Target // the search in which the tool made no larger replies
-	cutShort *results.Target // the search that met no limit in its time
-	growth   string          // a text if the times grow faster than the sizes
-	notTried []string        // sizes for which there was no time
-}
-
-func (d *driveRecords) add(t *results.Target) {
-	switch {
-	case t.Verdict == results.VerdictNotTried:
-		what := "large replies"
-		if t.Size > 0 {
-			what = results.FormatSize(t.Size)
-		}
-		d.notTried = append(d.notTried, what)
-	case t.RequestLimit != nil || t.ReplyLimit != nil:
-		if d.limited == nil || limitOf(*t) < limitOf(*d.limited) {
-			d.limited = t
-		}
-	case t.RepliesStopped():
-		d.stopped = t
-	case t.SearchedTo != nil:
-		e := t.Evidence.Limit
-		if e != nil && e.CutShort {
-			d.cutShort = t
-		}
-		if e == nil || !e.CutShort || e.Side == "request" {
-			d.served = max(d.served, *t.SearchedTo)
-		}
-	case t.Size > 0 && t.Served():
-		d.served = max(d.served, t.Size)
-	case t.Size > 0 && d.failed == nil:
-		d.failed = t
-	case t.Verdict == results.VerdictSuperlinear:
-		d.growth = ", " + t.Verdict
-	}
-}
-
 // resultOf sums up what the drive command found. A server may pass although it answers large
 // messages with an error.
 func resultOf(targets []results.Target) DriveResult {
-	var d driveRecords
-	for i := range targets {
-		if targets[i].Evidence.Replay != nil {
-			return replayResult(targets[i])
+	growth := "" // a text if the times grow faster than the sizes
+	for _, t := range targets {
+		if t.Evidence.Replay != nil {
+			return replayResult(t)
 		}
-		d.add(&targets[i])
+		if t.Verdict == results.VerdictSuperlinear {
+			growth = ", " + t.Verdict
+		}
 	}
-	r := DriveResult{Limit: d.served}
+	reach := results.ReachOf(targets)
+	limited := reach.Limited()
+	failed := reach.Failed
+	r := DriveResult{Limit: reach.Served}
 	switch {
-	case d.failed != nil && d.failed.FailsOnCharacters():
-		r.Failure = d.failed.Verdict
+	case failed != nil && failed.FailsOnCharacters():
+		r.Failure = failed.Verdict
 		r.tone = Bad
-		limit, ascii := d.reach()
+		limit, ascii := reachText(reach)
 		r.Limit = limit
-		if d.limited != nil {
-			r.Limit = limitOf(*d.limited)
-			ascii = breakingText(*d.limited) + FailureText(*d.limited)
+		if limited != nil {
+			r.Limit = *limited.Limit()
+			ascii = breakingText(*limited) + FailureText(*limited)
 		}
 		r.text = fmt.Sprintf("fails on characters of several bytes, in a message of %s: %s; "+
-			"ASCII %s", results.FormatSize(d.failed.Size), FailureText(*d.failed), ascii)
-	case len(d.notTried) > 0 && d.limited == nil:
+			"ASCII %s", results.FormatSize(failed.Size), FailureText(*failed), ascii)
+	case len(reach.NotTried) > 0 && limited == nil:
 		r.Failure = results.VerdictNotTried
 		r.tone = Mixed
-		r.text = "INCOMPLETE: " + strings.Join(d.notTried, ", ") + " were not tried"
-		if d.served > 0 {
-			r.text += "; requests work to " + results.FormatSize(d.served)
+		r.text = "INCOMPLETE: " + notTriedText(reach)
+		if reach.Served > 0 {
+			r.text += "; requests work to " + results.FormatSize(reach.Served)
 		}
-	case d.failsAtAnySize():
-		r.Failure = d.failed.Verdict
+	case reach.FailsAtAnySize():
+		r.Failure = failed.Verdict
 		r.tone = Bad
-		r.text = "fails " + whenText(*d.failed) + ", of whatever size: " + FailureText(*d.failed)
-	case d.limited != nil:
-		r.Limit = limitOf(*d.limited)
-		r.judge(d.limited, breakingText(*d.limited), d.growth)
-	case d.failed != nil:
-		r.judge(d.failed, failingText(*d.failed, d.served), d.growth)
-	case d.cutShort != nil:
+		r.text = anySizeText(*failed)
+	case limited != nil:
+		r.Limit = *limited.Limit()
+		r.judge(limited, breakingText(*limited), growth)
+	case failed != nil:
+		r.judge(failed, failingText(*failed, reach.Served), growth)
+	case reach.CutShort != nil:
 		r.Failure = results.VerdictNotTried
 		r.tone = Mixed
-		limit, text := d.reach()
-		r.Limit = limit
-		r.text = "INCOMPLETE: " + text
-	case d.stopped != nil:
+		r.Limit, r.text = reachText(reach)
+		r.text = "INCOMPLETE: " + r.text
+	case reach.Stopped != nil:
 		r.Failure = string(results.CannotTell)
 		r.tone = Mixed
-		limit, text := d.reach()
-		r.Limit = limit
-		r.text = text + d.growth
-	case d.served > 0 && results.RepliesUntried(targets):
+		r.Limit, r.text = reachText(reach)
+		r.text += growth
+	case reach.Served > 0 && results.RepliesUntried(targets):
 		r.Passed = true
 		r.tone = Mixed
-		size := results.FormatSize(d.served)
+		size := results.FormatSize(reach.Served)
 		r.text = "requests that call no tool work to " + size + " (--tool NAME calls one)"
 		if slices.ContainsFunc(targets, isUncompared) {
 			r.text = "requests work to " + size + "; answers were not compared"
 		}
-		r.text += d.growth
+		r.text += growth
 	default:
-		r.judge(&results.Target{}, "", d.growth) // no size failed
+		r.judge(&results.Target{}, "", growth) // no size failed
 		if r.Passed && targets[0].Evidence.Load == nil {
 			r.text += ", one at a time"
 		}
@@ -133,48 +94,50 @@ func resultOf(targets []results.Target) DriveResult {
 	return r
 }
 
-// reach returns the largest size that works, and says how far requests and replies were tried.
-func (d *driveRecords) reach() (limit int64, text string) {
-	requests := "requests work to " + results.FormatSize(d.served)
+// reachText returns the largest size that works, and says how far requests and replies were tried.
+func reachText(r results.Reach) (limit int64, text string) {
+	requests := "requests work to " + results.FormatSize(r.Served)
 	switch {
-	case d.cutShort != nil && d.cutShort.Evidence.Limit.Side == "request":
-		return d.served, requests + "; larger ones were not tried"
-	case d.cutShort != nil:
-		tried := *d.cutShort.SearchedTo
-		return min(d.served, tried), requests + "; replies were tried only to " +
+	case r.CutShort != nil && r.CutShort.Evidence.Limit.Side == "request":
+		return r.Served, requests + "; larger ones were not tried"
+	case r.CutShort != nil:
+		tried := *r.CutShort.SearchedTo
+		return min(r.Served, tried), requests + "; replies were tried only to " +
 			stat.FormatBytes(tried)
-	case d.stopped != nil:
-		tried := *d.stopped.SearchedTo
-		return min(d.served, tried), requests + "; replies stop at " + stat.FormatBytes(tried) +
+	case r.Stopped != nil:
+		tried := *r.Stopped.SearchedTo
+		return min(r.Served, tried), requests + "; replies stop at " + stat.FormatBytes(tried) +
 			", though asked for more"
-	case len(d.notTried) > 0:
-		return d.served, requests + "; " + strings.Join(d.notTried, ", ") + " were not tried"
+	case len(r.NotTried) > 0:
+		return r.Served, requests + "; " + notTriedText(r)
 	}
-	return d.served, "works to " + results.FormatSize(d.served)
+	return r.Served, "works to " + results.FormatSize(r.Served)
+}
+
+// notTriedText lists what was not tried.
+func notTriedText(r results.Reach) string {
+	var list []string
+	for _, t := range r.NotTried {
+		what := "large replies"
+		if t.Size > 0 {
+			what = results.FormatSize(t.Size)
+		}
+		list = append(list, what)
+	}
+	return strings.Join(list, ", ") + " were not tried"
 }
 
 func isUncompared(t results.Target) bool {
 	return t.Evidence.Server != nil && t.Evidence.Server.Uncompared
 }
 
-// failsAtAnySize reports whether a server failed after some requests, although all were small, or
-// although the search for a limit found that their size works.
-func (d *driveRecords) failsAtAnySize() bool {
-	if d.failed == nil {
-		return false
+// anySizeText says how a server failed over no size, and how many requests it answered before.
+func anySizeText(t results.Target) string {
+	if f := t.Evidence.Failure; f != nil && f.ServedBefore > 0 {
+		return fmt.Sprintf("answers %s of any size, then fails: %s",
+			results.FormatCount(int(f.ServedBefore), "request"), FailureText(t))
 	}
-	f := d.failed.Evidence.Failure
-	wereSmall := f != nil && f.AnySize && f.ServedBefore > 0
-	return wereSmall || d.limited == nil && d.served >= d.failed.Size
-}
-
-// whenText says after how many requests a server failed.
-func whenText(t results.Target) string {
-	f := t.Evidence.Failure
-	if f == nil || f.ServedBefore == 0 {
-		return "at times"
-	}
-	return "after " + results.FormatCount(int(f.ServedBefore), "request")
+	return "fails at times, whatever the size: " + FailureText(t)
 }
 
 // judge decides whether the server passed, and puts the result into words. The record failure shows
@@ -205,17 +168,9 @@ func (r *DriveResult) judge(failure *results.Target, sizeText, growthText string
 	}
 }
 
-// limitOf returns the size limit of requests or of replies, which the record must have.
-func limitOf(t results.Target) int64 {
-	if t.RequestLimit != nil {
-		return *t.RequestLimit
-	}
-	return *t.ReplyLimit
-}
-
 // breakingText says at which size a server breaks. This is usually one byte above its limit.
 func breakingText(t results.Target) string {
-	limit := limitOf(t)
+	limit := *t.Limit()
 	at := stat.FormatBytes(limit + 1)
 	of := "" // the sizes in the table are those of requests
 	if t.RequestLimit == nil {
@@ -245,7 +200,7 @@ func failingText(t results.Target, served int64) string {
 		text = betweenText(served+1, t.Size)
 	}
 	if f := t.Evidence.Failure; f != nil && f.ServedBefore > 0 {
-		text += ", after " + results.FormatCount(int(f.ServedBefore), "request")
+		text += ", after " + results.FormatCount(int(f.ServedBefore), "answered request")
 	}
 	return text + ": "
 }

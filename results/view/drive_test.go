@@ -28,12 +28,12 @@ func TestDriveSaysFirstWhetherAServerPassed(t *testing.T) {
 			[]results.Target{slow, {Command: []string{"server"}, Verdict: "deaf",
 				RequestLimit: new(int64(10485759))}},
 			view.DriveResult{Limit: 10485759, Failure: "deaf"}},
-		{"not over a size", "fails after 3 requests, of whatever size: no reply, process alive",
+		{"not over a size", "answers 3 requests of any size, then fails: no reply, process alive",
 			[]results.Target{{Command: []string{"server"}, Size: 1024, Verdict: "deaf",
 				Evidence: results.TargetEvidence{Failure: &results.FailureEvidence{
 					ServedBefore: 3, AnySize: true}}}},
 			view.DriveResult{Failure: "deaf"}},
-		{"a size works in the search", "fails after 6 requests, of whatever size: error reply",
+		{"a size works in the search", "answers 6 requests of any size, then fails: error reply",
 			[]results.Target{{Command: []string{"server"}, Size: 1024, Verdict: "error reply",
 				Evidence: results.TargetEvidence{
 					Failure: &results.FailureEvidence{ServedBefore: 6}}},

@@ -38,7 +38,7 @@ func targetSentences(targets []results.Target) []string {
 // other records.
 func targetSentence(t results.Target) string {
 	switch {
-	case t.RequestLimit != nil || t.ReplyLimit != nil:
+	case t.Limit() != nil:
 		return limitSentence(t)
 	case t.RepliesStopped():
 		e := t.Evidence.Limit
@@ -94,7 +94,7 @@ func FailureText(t results.Target) string {
 // limitSentence says up to which size messages work, and how larger ones fail.
 func limitSentence(t results.Target) string {
 	messages := t.LimitOf()
-	limit := limitOf(t)
+	limit := *t.Limit()
 	e := t.Evidence.Limit
 	if limit == 0 && e != nil && len(e.Uneven) > 0 {
 		return fmt.Sprintf("%s of %s work, and smaller ones do not: %s", messages,
@@ -165,8 +165,8 @@ func targetAdvice(targets []results.Target) []string {
 			continue
 		}
 		said[t.Verdict] = true
-		if t.RequestLimit != nil || t.ReplyLimit != nil {
-			limit = min(limit, limitOf(t))
+		if t.Limit() != nil {
+			limit = min(limit, *t.Limit())
 		}
 		text := FailureText(t) + ": " + t.Evidence.Advice
 		if e := t.Evidence.Failure; e != nil && len(e.StderrTail) > 0 {

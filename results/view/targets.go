@@ -184,10 +184,10 @@ func sizeValue(n int64) Value {
 
 // limitValue shows the limit that a record is about, if there is one.
 func limitValue(t results.Target) Value {
-	if t.RequestLimit == nil && t.ReplyLimit == nil {
+	if t.Limit() == nil {
 		return Value{}
 	}
-	return bytesValue(limitOf(t))
+	return bytesValue(*t.Limit())
 }
 
 // quantileValue shows one of [results.Quantiles], such as "p99". It shows nothing if the latency

@@ -132,7 +132,7 @@ func TestCheckWithAToolThatRefuses(t *testing.T) {
 			"0 bytes at most; is it the right tool, with all that it needs (--tool, --tool-args)?",
 		}},
 		{"shout 5000 short", []string{
-			"limit>=1MiB: fails: requests: 0 B",
+			"limit>=1MiB: fails: requests: the smallest do not work, and 8,192 B does",
 			"requests of 8,192 B work, and smaller ones do not: error reply",
 		}},
 	} {

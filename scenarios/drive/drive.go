@@ -44,8 +44,7 @@ type Driver struct {
 	unopened bool     // an LSP server gets no document
 	warned   []string // the formats of the warnings that warnOnce has given
 
-	tooLongAt int           // the size at which escapes of characters may be too long; 0 for none
-	demanded  map[int]int64 // how many round trips a sweep must make at least, by size
+	demanded map[int]int64 // how many round trips a sweep must make at least, by size
 	// failedStarts counts failed restarts of the server that no record mentions yet.
 	failedStarts int
 	failure      string // how the server failed in the sweep over the sizes; "" if it did not

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"runtime"
 	"slices"
@@ -150,10 +151,17 @@ func TestSweepNamesWhatOneSizeMeets(t *testing.T) {
 	}
 }
 
-// A size at which the server was slow for a while, and not at the next, is measured again.
+// A size at which the server was slow for a while is measured again.
 func TestASizeThatWasSlowOnceIsNotCalledSlow(t *testing.T) {
 	t.Parallel()
-	d := begin(t, server("stall 8192 16384"))
+	over := filepath.Join(t.TempDir(), "over")
+	o := server("stall 8192 " + over)
+	o.Observe = func(step string) {
+		if strings.HasSuffix(step, "measuring a slow size again") {
+			os.WriteFile(over, nil, 0o600)
+		}
+	}
+	d := begin(t, o)
 	var kept []results.Target
 	sizes := []int{2 << 10, 4 << 10, 8 << 10, 16 << 10, 32 << 10}
 	sweep, err := d.Sweep(t.Context(), sizes, func(l results.Line) error {
@@ -167,6 +175,9 @@ func TestASizeThatWasSlowOnceIsNotCalledSlow(t *testing.T) {
 		if kept[i].Size != int64(size) || sweep.Targets[i].Size != int64(size) {
 			t.Fatalf("the record %d is of %d bytes, not %d", i, kept[i].Size, size)
 		}
+	}
+	if _, err := os.Stat(over); err != nil {
+		t.Error("no size was measured again")
 	}
 	if kept[2].Verdict != string(target.OK) || sweep.Targets[2].Verdict != string(target.OK) {
 		t.Errorf("kept %s: %v", kept[2].Verdict, kept[2].Evidence)

@@ -14,27 +14,22 @@ import (
 // if a size that was asked for was not tried, or if no answer in a replay of recorded messages
 // could be compared.
 func Undecided(set *results.Set) error {
-	hasLimit := false
-	for _, t := range set.Targets {
-		hasLimit = hasLimit || t.RequestLimit != nil || t.ReplyLimit != nil
-	}
+	reach := results.ReachOf(set.Targets)
 	for _, t := range set.Targets {
 		e := t.Evidence.Limit
+		r := t.Evidence.Replay
 		switch {
-		case e == nil || hasLimit:
+		case t.Verdict == results.VerdictNotTried && e == nil:
+			return fmt.Errorf("%s was asked for and not tried: %s",
+				results.FormatSize(t.Size), t.Evidence.Why)
+		case r != nil && r.Undecided > 0 && r.Undecided == r.Compared:
+			return errors.New(t.Evidence.Why)
+		case e == nil || len(reach.Limits) > 0:
 		case t.Verdict == results.VerdictNotTried:
 			return fmt.Errorf("large replies were not tried: %s", t.Evidence.Why)
 		case e.CutShort && set.Targets[0].Evidence.Limit != nil: // no sweep came before the search
 			return fmt.Errorf("no %s above %s was tried: the time was over", e.Side,
 				results.FormatSize(*t.SearchedTo))
-		}
-		if t.Verdict == results.VerdictNotTried && e == nil {
-			return fmt.Errorf("%s was asked for and not tried: %s",
-				results.FormatSize(t.Size), t.Evidence.Why)
-		}
-		r := t.Evidence.Replay
-		if r != nil && r.Undecided > 0 && r.Undecided == r.Compared {
-			return errors.New(t.Evidence.Why)
 		}
 	}
 	return nil
@@ -46,52 +41,26 @@ func Undecided(set *results.Set) error {
 //   - the load did not reach its rate, or
 //   - a replay failed, or got answers that differ from the recording.
 func Failed(set *results.Set) error {
-	var failed *results.Target
-	works := false   // the server works at one size at least
-	limited := false // a search met a limit
 	for _, t := range set.Targets {
 		if err := failureOfNoSize(t); err != nil {
 			return err
 		}
-		if t.Verdict == results.VerdictNotTried {
-			continue
-		}
-		isSize := t.Size > 0 // t is about messages of one size, not about a search
-		metLimit := t.Evidence.Limit != nil && t.SearchedTo == nil
-		// The largest size that worked in a search; nil if t is not about a search.
-		largest := cmp.Or(t.SearchedTo, t.RequestLimit, t.ReplyLimit)
-		works = works || isSize && t.Served() || largest != nil && *largest > 0
-		if isSize && !t.Served() || failed == nil && metLimit {
-			failed = &t
-		}
-		limited = limited || metLimit
+	}
+	reach := results.ReachOf(set.Targets)
+	largest := reach.Served // of the messages that are known to work
+	failed := cmp.Or(reach.Failed, reach.Limited())
+	for _, t := range reach.Limits {
+		largest = max(largest, *t.Limit())
 	}
 	switch {
 	case failed == nil:
 		return nil
-	case !works:
+	case largest == 0:
 		return errors.New("the server fails at the smallest size that was tried")
-	case !limited && searchedUpTo(set, failed.Size):
+	case reach.FailsAtAnySize():
 		return fmt.Errorf("the server fails, and not over a size: %s", afterRequests(*failed))
 	}
 	return nil
-}
-
-// searchedUpTo reports whether a search for a limit found that this size is not too large. The
-// result is false if any search was cut short below this size.
-func searchedUpTo(set *results.Set, size int64) bool {
-	found := false
-	for _, t := range set.Targets {
-		if t.SearchedTo == nil {
-			continue
-		}
-		cutShort := t.Evidence.Limit != nil && t.Evidence.Limit.CutShort
-		if cutShort && *t.SearchedTo < size {
-			return false
-		}
-		found = found || *t.SearchedTo > 0 && *t.SearchedTo >= size
-	}
-	return found
 }
 
 // failureOfNoSize returns an error if t is about a failure whose cause was not the size of a
@@ -125,7 +94,7 @@ func afterRequests(t results.Target) string {
 		return verdict + " with characters of several bytes, not with ASCII"
 	}
 	if f := t.Evidence.Failure; f != nil && f.ServedBefore > 0 {
-		return fmt.Sprintf("%s after %d requests", verdict, f.ServedBefore)
+		return verdict + " after " + results.FormatCount(int(f.ServedBefore), "answered request")
 	}
 	return verdict
 }

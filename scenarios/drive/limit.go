@@ -139,7 +139,6 @@ type search struct {
 	call   string // the tool and argument that make replies; "" for an echo
 	began  time.Time
 	tried  map[int]target.Outcome // by size
-	sure   int                    // the last size that was tried twice
 	flaky  bool                   // the largest size that had worked failed in another try
 }
 
@@ -162,7 +161,7 @@ func (d *Driver) search(
 		s.First = 16
 		s.Least = 1
 	}
-	err := s.Run(time.Time{}, func(size int) (bool, error) { return s.try(ctx, size) })
+	err := s.run(ctx)
 	refused := s.tried[s.High]
 	if err == nil && s.call != "" && s.Low == 0 && refused.Verdict == target.ErrorReply {
 		why := fmt.Sprintf("to %s=%d it answers %s", s.call, s.High, refused.Why)
@@ -190,64 +189,52 @@ func (d *Driver) search(
 // of request: a server may limit not the message, but what it makes of it.
 const envelope = 256
 
-// try tries a size. If the first try fails, a second one counts instead, since a busy machine may
-// have caused the failure. Half of an answer is no such case. If another size has failed in
-// the same way, the second try is left to confirm.
+// run searches until a size that failed fails a second time, too: a busy machine may be to blame
+// for one failure. Half of an answer is no such case.
+func (s *search) run(ctx context.Context) error {
+	try := func(size int) (bool, error) { return s.try(ctx, size) }
+	for {
+		err := s.Run(time.Time{}, try)
+		if err != nil || s.High == 0 || s.tried[s.High].Half {
+			return err
+		}
+		works, err := try(s.High)
+		if err != nil || !works {
+			return err
+		}
+		s.Low = s.High
+		s.High = 0
+		if s.Low >= s.Most {
+			return nil
+		}
+		s.First = 2 * s.Low
+	}
+}
+
+// try tries a size. The Size of the outcome is the size of the request in a search for the limit of
+// requests, else the size of the reply.
 func (s *search) try(ctx context.Context, size int) (works bool, err error) {
 	trying := stat.FormatBytes(int64(size))
 	if s.call != "" {
 		trying = fmt.Sprintf("%s=%d", s.call, size)
 	}
 	s.driver.observe(fmt.Sprintf("the limit of a %s: trying %s", s.side, trying))
-	out, err := s.tryOnce(ctx, size)
-	known := s.Low > 0 && size > s.Low+1 && out.Verdict == s.tried[s.High].Verdict
-	if err == nil && out.Verdict != target.OK && !out.Half && !known {
-		s.sure = size
-		out, err = s.tryOnce(ctx, size)
+	out, err := s.driver.trip(ctx, s.make(size), int64(len(s.tried)+1))
+	if err == nil && out.Verdict == target.OK {
+		err = s.driver.checkAlive(ctx, &out)
 	}
 	if err != nil {
 		return false, err
+	}
+	if s.side == requestSide {
+		out.Size = size
 	}
 	s.tried[size] = out
 	works = out.Verdict == target.OK
 	if works && s.call != "" && out.Size >= s.Most {
 		s.Most = size // a larger argument makes a larger reply than is wanted
 	}
-	if works && size+1 == s.High {
-		err = s.confirm(ctx)
-	}
-	return works, err
-}
-
-// confirm tries the smallest size that failed a second time, if it was tried only once. If it works
-// now, the search goes on above it.
-func (s *search) confirm(ctx context.Context) error {
-	if s.sure == s.High || s.tried[s.High].Half {
-		return nil
-	}
-	s.sure = s.High
-	out, err := s.tryOnce(ctx, s.High)
-	if err != nil {
-		return err
-	}
-	s.tried[s.High] = out
-	if out.Verdict == target.OK {
-		s.High = 0
-	}
-	return nil
-}
-
-// tryOnce tries a size once. The Size of the outcome is the size of the request in a search for the
-// limit of requests, else the size of the reply.
-func (s *search) tryOnce(ctx context.Context, size int) (target.Outcome, error) {
-	out, err := s.driver.trip(ctx, s.make(size), int64(len(s.tried)+1))
-	if err == nil && out.Verdict == target.OK {
-		err = s.driver.checkAlive(ctx, &out)
-	}
-	if s.side == requestSide {
-		out.Size = size
-	}
-	return out, err
+	return works, nil
 }
 
 // beyond is the number of powers of two, above twice the limit, that must have been tried as sizes.
@@ -279,6 +266,9 @@ func (s *search) verify(ctx context.Context) error {
 	for _, size := range sizes {
 		before := s.tried[size]
 		works, err := s.try(ctx, size)
+		if err == nil && !works && size == s.Low {
+			works, err = s.try(ctx, size)
+		}
 		if err != nil {
 			return err
 		}

@@ -403,12 +403,12 @@ var servers = map[string]func(arg string) error{
 	},
 	"reserve": reserve,
 	"late":    late,
-	// waits at lines of one length, and no more once there was a line of a second length. A round
+	// waits at lines of one length, and no more once there is a file of the second name. A round
 	// trip of such a line takes more than forty times as long as the mean of lines of half the
 	// length, however busy the machine is, so more than twenty times their median.
 	"stall": func(arg string) error {
-		slow, last := 0, 0
-		fmt.Sscan(arg, &slow, &last)
+		slow, over := 0, ""
+		fmt.Sscan(arg, &slow, &over)
 		var halves, all time.Duration // how many lines of half the length, and their time
 		came := time.Now()
 		return each(func(line string) {
@@ -417,11 +417,8 @@ var servers = map[string]func(arg string) error{
 				all += time.Since(came)
 			}
 			came = time.Now()
-			switch len(line) {
-			case slow:
+			if _, err := os.Stat(over); len(line) == slow && err != nil {
 				time.Sleep(min(max(300*time.Millisecond, 45*all/max(halves, 1)), 5*time.Second))
-			case last:
-				slow = 0
 			}
 			fmt.Println(line)
 		})

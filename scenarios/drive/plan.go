@@ -56,66 +56,52 @@ func (d *Driver) Drive(ctx context.Context, p Plan, sink Sink) error {
 		sizes = Doubling(defaultFrom, defaultTo)
 	}
 	d.demanded = p.least
-	r := &reach{}
-	err := d.firstSweep(ctx, sizes, r, sink)
+	found, cutShort, err := d.firstSweep(ctx, sizes, sink)
+	sweep := results.ReachOf(found)
+	anySize := false // the server fails whatever the size
+	if sweep.Failed != nil {
+		f := sweep.Failed.Evidence.Failure
+		anySize = f != nil && f.AnySize
+	}
 	triesReplies := d.options.ReplyTool != "" // which the sweep does not call
-	needsLimits := p.Limits || triesReplies || r.cutShort || d.failure != ""
-	if err == nil && needsLimits && !r.anySize {
+	needsLimits := p.Limits || triesReplies || cutShort || d.failure != ""
+	if err == nil && needsLimits && !anySize {
 		var limits []results.Target
 		limits, err = d.FindLimits(ctx, sizes[len(sizes)-1], sink)
-		r.add(limits)
+		found = append(found, limits...)
 	}
 	// write records of the sizes that were not tried, even if the time is over
 	if err == nil || ctx.Err() != nil {
-		err = errors.Join(err, d.keepNotTried(ctx, p.Sizes, r, sink))
+		err = errors.Join(err, d.keepNotTried(ctx, p.Sizes, results.ReachOf(found), sink))
 	}
 	smallPipe := cmp.Or(p.SmallPipe, defaultSmallPipe)
-	if err != nil || smallPipe < 0 || r.anySize {
+	if err != nil || smallPipe < 0 || anySize {
 		return err
 	}
-	return d.growthIn(ctx, smallPipe, r.served, sink)
-}
-
-// A reach says up to which size of messages it is known what the server does.
-type reach struct {
-	served   int  // bytes of the largest message that is known to work as a request and as a reply
-	decided  int  // bytes up to which it is known whether messages work
-	cutShort bool // the time was over before all sizes were measured
-	anySize  bool // the server fails whatever the size
-}
-
-// add updates the reach from the records of a sweep, or of a search for limits.
-func (r *reach) add(targets []results.Target) {
-	for _, t := range targets {
-		limit := cmp.Or(t.RequestLimit, t.ReplyLimit)
-		switch {
-		case limit != nil: // a search found the limit
-			r.served = min(r.served, int(*limit))
-			r.decided = math.MaxInt
-		case t.SearchedTo != nil && t.Evidence.Limit.Side == requestSide: // a search found no limit
-			r.decided = max(r.decided, int(*t.SearchedTo))
-		case t.Size > 0 && t.Served():
-			r.served = int(t.Size)
-			r.decided = max(r.decided, r.served)
-		case t.Size > 0: // this size failed, and counts for all larger ones
-			r.decided = math.MaxInt
-			f := t.Evidence.Failure
-			r.anySize = f != nil && f.AnySize
-		}
+	works := sweep.Served
+	if limited := results.ReachOf(found).Limited(); limited != nil {
+		works = min(works, *limited.Limit())
 	}
+	return d.growthIn(ctx, smallPipe, int(works), sink)
 }
 
-// keepNotTried gives sink a record of each size that was asked for and never tried, and why.
-func (d *Driver) keepNotTried(ctx context.Context, sizes []int, r *reach, sink Sink) error {
+// keepNotTried gives sink a record of each size that was asked for and never tried, and why. A size
+// that failed counts for all larger ones.
+func (d *Driver) keepNotTried(
+	ctx context.Context, sizes []int, r results.Reach, sink Sink,
+) error {
+	if r.Failed != nil || len(r.Limits) > 0 {
+		return nil
+	}
 	why := "the time was over"
 	if ctx.Err() == context.Canceled {
 		why = "it was interrupted"
-		if len(sizes) == 0 && r.served > 0 && r.served < defaultTo {
-			sizes = []int{2 * r.served} // stands for all larger ones, too
+		if len(sizes) == 0 && r.Served > 0 && r.Served < defaultTo {
+			sizes = []int{2 * int(r.Served)} // stands for all larger ones, too
 		}
 	}
 	for _, size := range sizes {
-		if size <= r.decided {
+		if int64(size) <= r.Served {
 			continue
 		}
 		t := d.record()
@@ -132,8 +118,10 @@ func (d *Driver) keepNotTried(ctx context.Context, sizes []int, r *reach, sink S
 var errHalfTime = errors.New("half of the time is over")
 
 // firstSweep measures one size after the other, up to the first size that fails, or until half of
-// the time is over. It updates r, d.failure and d.unswept.
-func (d *Driver) firstSweep(ctx context.Context, sizes []int, r *reach, sink Sink) error {
+// the time is over, which it reports. It updates d.failure and d.unswept.
+func (d *Driver) firstSweep(
+	ctx context.Context, sizes []int, sink Sink,
+) (found []results.Target, cutShort bool, err error) {
 	half := ctx
 	end, ok := ctx.Deadline()
 	if ok {
@@ -142,26 +130,25 @@ func (d *Driver) firstSweep(ctx context.Context, sizes []int, r *reach, sink Sin
 		defer cancel()
 	}
 	sweep, err := d.sweep(half, ctx, sizes, sink)
-	r.add(sweep.Targets)
 	if sweep.Growth != nil { // from the sizes that were measured, even if time is over
 		err = errors.Join(err, sink(d.growthRecord(*sweep.Growth)))
 	}
 	d.failure = ""
-	if n := len(sweep.Targets); n > 0 && !sweep.Targets[n-1].Served() {
-		d.failure = afterRequests(sweep.Targets[n-1])
+	reach := results.ReachOf(sweep.Targets)
+	if reach.Failed != nil {
+		d.failure = afterRequests(*reach.Failed)
 	}
 	if !errors.Is(err, errHalfTime) {
-		return err
+		return sweep.Targets, false, err
 	}
-	r.cutShort = true
 	switch {
 	case d.failure != "":
-	case r.served == 0:
+	case reach.Served == 0:
 		d.unswept = "of all sizes"
 	default:
-		d.unswept = "above " + stat.FormatBytes(int64(r.served))
+		d.unswept = "above " + stat.FormatBytes(reach.Served)
 	}
-	return nil
+	return sweep.Targets, true, nil
 }
 
 // growthIn measures how time grows with message size, up to most bytes, in pipes of capacity bytes.

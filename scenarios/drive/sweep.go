@@ -2,7 +2,6 @@ package drive
 
 import (
 	"context"
-	"errors"
 	"math"
 	"time"
 
@@ -30,7 +29,6 @@ func (d *Driver) sweep(
 	ctx, whole context.Context, sizes []int, sink Sink,
 ) (*Sweep, error) {
 	sweep := &Sweep{}
-	lastIsWithheld := false // the last size was slow, so its record waits for the next size
 	var err error
 	for i, size := range sizes {
 		r := d.protocol.Request(target.Tool, size)
@@ -47,15 +45,7 @@ func (d *Driver) sweep(
 			t = d.measureAgain(whole, r, t)
 		}
 		if n := len(sweep.Targets); n > 0 {
-			judgeSlow(&sweep.Targets[n-1], t)
-		}
-		if lastIsWithheld {
-			d.measureSlowAgain(ctx, sweep.Targets, t)
-			lastIsWithheld = false
-			err = sink(sweep.Targets[len(sweep.Targets)-1])
-			if err != nil {
-				break
-			}
+			t = d.judgeSlow(ctx, &sweep.Targets[n-1], r, t)
 		}
 		if !t.Served() {
 			d.tryWithSmall(whole, t)
@@ -64,16 +54,10 @@ func (d *Driver) sweep(
 			}
 		}
 		sweep.Targets = append(sweep.Targets, *t)
-		lastIsWithheld = t.Verdict == string(target.Slow)
-		if !lastIsWithheld {
-			err = sink(*t)
-		}
+		err = sink(*t)
 		if err != nil || !t.Served() {
 			break
 		}
-	}
-	if lastIsWithheld {
-		err = errors.Join(err, sink(sweep.Targets[len(sweep.Targets)-1]))
 	}
 	sweep.Growth = stat.FitTargetGrowth(sweep.Targets)
 	return sweep, err
@@ -98,30 +82,6 @@ func (d *Driver) measureAgain(
 	warn(second, "one request got no answer in time, after %s; this is of another process",
 		results.FormatCount(int(first.Evidence.Failure.ServedBefore), "served request"))
 	return second
-}
-
-// measureSlowAgain measures a slow size, the last of targets, once more if the record t, of a
-// larger size, was faster. In this case a busy machine may be to blame.
-func (d *Driver) measureSlowAgain(
-	ctx context.Context, targets []results.Target, t *results.Target,
-) {
-	slow := &targets[len(targets)-1]
-	before := &targets[len(targets)-2] // the smallest size is never slow
-	faster := t.Verdict == string(target.OK) &&
-		stat.MedianTime(t.Samples) < stat.MedianTime(slow.Samples)
-	if !faster {
-		return
-	}
-	d.observe("measuring a slow size again, since a larger one was faster")
-	r := d.protocol.Request(target.Tool, int(slow.Size))
-	again, err := d.measure(ctx, r, false /* warm */)
-	if err != nil {
-		return
-	}
-	judgeSlow(before, again)
-	if again.Verdict == string(target.OK) {
-		*slow = *again
-	}
 }
 
 // Bounds of tryWithSmall, which tries small requests after a larger size has failed.
@@ -225,11 +185,11 @@ func (d *Driver) measure(
 // server that reads 64 KiB at a time cuts them at 16 places.
 const charactersBytes = 1 << 20
 
+// escapeLength is the most bytes of an escape such as \u00e9 for each byte of its character.
+const escapeLength = 3
+
 // tryCharacters sends requests with characters of several bytes, until one fails.
 func (s *series) tryCharacters(ctx context.Context) error {
-	if s.tooLongAt > 0 && s.request.Size() >= s.tooLongAt {
-		return nil
-	}
 	for shift := range min(max(1, charactersBytes/s.request.Size()), 4) {
 		r := s.request.WithCharacters(shift)
 		out, err := s.trip(ctx, r, s.served+1)
@@ -237,40 +197,39 @@ func (s *series) tryCharacters(ctx context.Context) error {
 			return err
 		}
 		if out.Verdict != target.OK {
-			s.out = out
-			return s.judgeCharacters(ctx, r)
+			return s.judgeCharacters(ctx, r, out)
 		}
 	}
 	return nil
 }
 
-// escapeLength is the most bytes of an escape such as \u00e9 for each byte of its character.
-const escapeLength = 3
-
-// judgeCharacters finds out whether its characters are why the request with has failed. It tries
-// the same size without such characters and, unless they came back damaged, the same request again,
-// and one without them that is as long as the escapes in an answer may be.
-func (s *series) judgeCharacters(ctx context.Context, with *target.Request) error {
+// judgeCharacters finds out whether its characters are why the request with has failed. They are if
+// the same size without such characters works and, unless they came back damaged, the same request
+// fails again, and one without them works that is as long as the escapes in an answer may be.
+func (s *series) judgeCharacters(
+	ctx context.Context, with *target.Request, failed target.Outcome,
+) error {
+	s.out = failed
 	ascii, err := s.trip(ctx, s.request, s.served+2)
 	if err != nil || ascii.Verdict != target.OK {
 		return err
 	}
-	if s.out.Verdict == target.Corrupt { // another time, reads may end elsewhere
-		s.characters = true
-		return nil
+	if failed.Verdict != target.Corrupt { // another time, reads may end elsewhere
+		again, err := s.trip(ctx, with, s.served+3)
+		if err != nil || again.Verdict != failed.Verdict {
+			return err
+		}
+		long := s.protocol.Request(s.request.Kind, escapeLength*s.request.Size())
+		escaped, err := s.trip(ctx, long, s.served+4)
+		if err != nil {
+			return err
+		}
+		if escaped.Verdict != target.OK { // there is a limit, above this size
+			s.out = ascii
+			return nil
+		}
 	}
-	out, err := s.trip(ctx, with, s.served+3)
-	if err != nil || out.Verdict != s.out.Verdict {
-		return err
-	}
-	long := s.protocol.Request(s.request.Kind, escapeLength*s.request.Size())
-	out, err = s.trip(ctx, long, s.served+4)
-	if err != nil || out.Verdict == target.OK {
-		s.characters = err == nil
-		return err
-	}
-	s.tooLongAt = s.request.Size()
-	s.out = ascii
+	s.characters = true
 	return nil
 }
 
@@ -356,29 +315,48 @@ func (s *series) record() *results.Target {
 			return &t
 		}
 		if s.served+s.warmups > 0 {
-			warn(&t, "some requests of this size were served before one was not")
+			warn(&t, "some requests of %s were served before one was not",
+				stat.FormatBytes(t.Size))
 		}
 		return &t
 	}
 	t.Evidence.Size = size
 	size.ReplyBytes = s.out.Size
 	size.NSPerByte = stat.MedianTime(s.samples) / float64(s.request.Size())
-	if s.tooLongAt == s.request.Size() {
-		warn(&t, "%s with characters of several bytes fail, and so does ASCII of %s: "+
-			"escapes such as \\u00e9 may make an answer as long",
-			results.FormatSize(t.Size), results.FormatSize(escapeLength*t.Size))
-	}
 	s.warnOfSideEffects(&t)
 	return &t
 }
 
-// judgeSlow gives t the verdict Slow if its round trips took more than target.Margin times as long
-// as expected. What to expect follows from the parameter smaller, the record of the next smaller
+// judgeSlow gives a record the verdict Slow if its round trips took more than target.Margin times
+// as long as expected, and took as long when the size was measured again: a busy machine may be to
+// blame once. What to expect follows from the parameter smaller, the record of the next smaller
 // size.
-func judgeSlow(smaller, t *results.Target) {
+func (d *Driver) judgeSlow(
+	ctx context.Context, smaller *results.Target, r *target.Request, t *results.Target,
+) *results.Target {
+	expected := expectedTime(smaller, t)
+	if expected == 0 {
+		return t
+	}
+	d.observe("measuring a slow size again")
+	again, err := d.measure(ctx, r, false /* warm */)
+	if err == nil && again.Served() {
+		t = again
+		expected = expectedTime(smaller, t)
+	}
+	if expected > 0 {
+		setVerdict(t, target.Slow)
+		t.Evidence.Size.ExpectedNS = expected
+	}
+	return t
+}
+
+// expectedTime returns how long, in ns, a round trip should have taken if it took much longer, and
+// else 0.
+func expectedTime(smaller, t *results.Target) float64 {
 	single := len(t.Samples) == 1 && t.Samples[0].Messages == 1
 	if t.Verdict != string(target.OK) || single {
-		return
+		return 0
 	}
 	ratio := float64(t.Size) / float64(smaller.Size)
 	expected := ratio * stat.MedianTime(smaller.Samples)
@@ -387,9 +365,9 @@ func judgeSlow(smaller, t *results.Target) {
 	// trip.
 	if stat.MedianTime(t.Samples) > target.Margin*expected &&
 		fastest(t.Samples) > target.Margin*expectedFastest {
-		setVerdict(t, target.Slow)
-		t.Evidence.Size.ExpectedNS = expected
+		return expected
 	}
+	return 0
 }
 
 // fastest returns the duration of the shortest round trip in the samples, in ns.

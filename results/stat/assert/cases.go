@@ -1,7 +1,6 @@
 package assert
 
 import (
-	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -221,37 +220,37 @@ func limitCases(s *results.Set) []Case {
 // reply is one too, if none was larger. Replies that were not tried cannot be told.
 func limits(records []results.Target) []Case {
 	var out []Case
-	var served int64
-	var stopped *results.Target // the search in which no larger replies were made, or tried
-	whyUntried := ""            // why no large reply was tried
+	reach := results.ReachOf(records)
+	for _, t := range reach.Limits {
+		c := limitCase(*t, t.LimitOf(), *t.Limit())
+		if e := t.Evidence.Limit; c.number == 0 && e != nil && len(e.Uneven) > 0 {
+			c.Value = "the smallest do not work, and " +
+				stat.FormatBytes(int64(e.Uneven[0])) + " does"
+		}
+		out = append(out, c)
+	}
+	if len(out) == 0 && reach.Served > 0 {
+		c := limitCase(records[0], "requests", reach.Served)
+		c.below = math.Inf(1)
+		out = append(out, c)
+	}
+	cut := reach.CutShort
+	if reach.Stopped == nil && cut != nil && cut.Evidence.Limit.Side == "reply" {
+		reach.Stopped = cut
+	}
+	if t := reach.Stopped; t != nil { // no larger replies were made, or tried
+		c := limitCase(*t, "replies", *t.SearchedTo)
+		c.below = math.Inf(1)
+		out = append(out, c)
+	}
+	whyUntried := "" // why no large reply was tried
 	if results.RepliesUntried(records) {
 		whyUntried = "(--reply-tool names a tool that makes large ones)"
 	}
-	for _, t := range records {
-		evidence := t.Evidence.Limit
-		switch {
-		case t.Verdict == results.VerdictNotTried && evidence != nil:
+	for _, t := range reach.NotTried {
+		if t.Evidence.Limit != nil {
 			whyUntried = "(" + t.Evidence.Why + ")"
-		case t.RequestLimit != nil || t.ReplyLimit != nil:
-			limit := *cmp.Or(t.RequestLimit, t.ReplyLimit)
-			out = append(out, limitCase(t, t.LimitOf(), limit))
-		case t.SearchedTo != nil && (evidence == nil || evidence.Side == "request"):
-			served = max(served, *t.SearchedTo)
-		case t.RepliesStopped() || t.SearchedTo != nil && evidence.CutShort:
-			stopped = &t
-		case t.Size > 0 && t.Served():
-			served = max(served, t.Size)
 		}
-	}
-	if len(out) == 0 && served > 0 {
-		c := limitCase(records[0], "requests", served)
-		c.below = math.Inf(1)
-		out = append(out, c)
-	}
-	if stopped != nil {
-		c := limitCase(*stopped, "replies", *stopped.SearchedTo)
-		c.below = math.Inf(1)
-		out = append(out, c)
 	}
 	if len(out) > 0 && whyUntried != "" {
 		c := limitCase(records[0], "replies", 0)

@@ -225,9 +225,9 @@ func (s *Server) probe(ctx context.Context, brief bool) string {
 func (s *Server) ExitVerdict() Verdict {
 	state := s.Process.Cmd.ProcessState
 	if _, name, ok := proc.Signaled(state); ok {
-		return Verdict(signalPrefix + name)
+		return Verdict(results.SignalPrefix + name)
 	}
-	return Verdict(fmt.Sprint(exitPrefix, state.ExitCode()))
+	return Verdict(fmt.Sprint(results.ExitPrefix, state.ExitCode()))
 }
 
 // Limits of what is quoted of standard error.

@@ -40,19 +40,12 @@ const (
 	CannotTell  Verdict = "cannot-tell"              // what a replay would compare is redacted
 )
 
-const (
-	exitPrefix   = "exit "
-	signalPrefix = "signal "
-)
-
 // Ended reports whether the server's process ended during the request.
-func (v Verdict) Ended() bool {
-	return v.Signal() != "" || strings.HasPrefix(string(v), exitPrefix)
-}
+func (v Verdict) Ended() bool { return results.Ended(string(v)) }
 
 // Signal returns the name of the signal that ended the server, or "" if no signal did.
 func (v Verdict) Signal() string {
-	name, ok := strings.CutPrefix(string(v), signalPrefix)
+	name, ok := strings.CutPrefix(string(v), results.SignalPrefix)
 	if !ok {
 		return ""
 	}
@@ -100,7 +93,7 @@ var advice = map[Verdict]string{
 		"--bodies",
 	Superlinear: "each read makes the server look at, or copy, all that came before: remember " +
 		"how far the buffer was searched, and grow it by doubling",
-	exitPrefix + "0": "the server ended with exit status 0 and without an answer: look for a " +
+	results.ExitPrefix + "0": "the server ended with exit status 0 and without an answer: look for a " +
 		"limit on the length of a line whose error ends the read loop, and answer with a " +
 		"JSON-RPC error instead",
 }
@@ -219,7 +212,7 @@ func (o *Outcome) Advice(command string) string {
 // adviceOnEnd is for a server that ended.
 func (o *Outcome) adviceOnEnd() string {
 	switch {
-	case o.Verdict == exitPrefix+"0" && o.accepted < longLine:
+	case o.Verdict == results.ExitPrefix+"0" && o.accepted < longLine:
 		return adviceExit
 	case o.Verdict.Signal() != "" && o.accepted < fillsFrom:
 		return adviceCrash
