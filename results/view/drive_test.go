@@ -223,6 +223,14 @@ func TestALimitIsOneOfRepliesOnlyIfSomeOfTheAnswerCame(t *testing.T) {
 			t.Errorf("%s says %q, want %q", row.verdict, said, row.says)
 		}
 	}
+	cut := results.Target{Verdict: "truncated", ReplyLimit: new(int64(65535))}
+	cut.Evidence.Server = &results.ServerEvidence{Framing: "ndjson"}
+	cut.Evidence.Limit = &results.LimitEvidence{Side: "reply", FailedAt: 65536}
+	cut.Evidence.Failure = &results.FailureEvidence{Partial: 65536}
+	const newline = "one byte more: truncated: all 65,536 B came, its newline did not"
+	if said := view.TargetLine(cut); !strings.HasSuffix(said, newline) {
+		t.Errorf("says %q, want %q", said, newline)
+	}
 	free := results.Target{Verdict: "ok", SearchedTo: new(int64(1024))}
 	free.Evidence.Limit = &results.LimitEvidence{Side: "request"}
 	free.Evidence.Server = &results.ServerEvidence{SmallReplies: true}

@@ -85,10 +85,16 @@ func FailureText(t results.Target) string {
 	e := t.Evidence.Failure
 	wroteErrors := e != nil && (e.StderrBytes > 0 || len(e.StderrTail) > 0)
 	text := EndText(t.Verdict, wroteErrors)
-	if e != nil && e.Partial > 0 {
-		text += " after " + stat.FormatBytes(e.Partial)
+	if e == nil || e.Partial == 0 {
+		return text
 	}
-	return text
+	limit := t.Evidence.Limit
+	server := t.Evidence.Server
+	isLine := server != nil && server.Framing == "ndjson"
+	if isLine && limit != nil && limit.Call == "" && int64(limit.FailedAt) == e.Partial {
+		return text + ": all " + stat.FormatBytes(e.Partial) + " came, its newline did not"
+	}
+	return text + " after " + stat.FormatBytes(e.Partial)
 }
 
 // limitSentence says up to which size messages work, and how larger ones fail.

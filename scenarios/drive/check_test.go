@@ -76,11 +76,28 @@ func TestCheckFailsAServerThatDoesNotDoWhatIsWanted(t *testing.T) {
 func TestCheckSaysHowAServerBreaksOnce(t *testing.T) {
 	t.Parallel()
 	said := strings.Join(checked("mcp exit0@20000", drivetest.Limit(1<<20)), "\n")
-	if n := strings.Count(said, "\nthe server ended with exit status 0"); n != 1 {
+	if n := strings.Count(said, "\nthe server ended: its last words"); n != 1 {
 		t.Errorf("the advice is given %d times:\n%s", n, said)
 	}
 	if !strings.Contains(said, "limit>=1MiB: fails") {
 		t.Errorf("said %q", said)
+	}
+}
+
+// A server that fails over no size is said to, after the calls that it answered. What it writes
+// besides its answers is logged, and fails no test, as it does not fail the command drive.
+func TestCheckSaysWhatIsNotAboutASize(t *testing.T) {
+	t.Parallel()
+	said := strings.Join(checked("calls 51", drivetest.Limit(4<<10)), "\n")
+	const want = "the server fails, and not over a size: exit 1 after 50 answered requests"
+	if !strings.Contains(said, want) {
+		t.Errorf("said %q, want %q in it", said, want)
+	}
+	var v verdict
+	drivetest.CheckWith(&v, server("mcp dirty"), drivetest.Limit(4<<10))
+	logged := strings.Join(v.logged, "\n")
+	if len(v.said) > 0 || !strings.Contains(logged, "lines on standard output without a message") {
+		t.Errorf("said %q, logged %q", v.said, logged)
 	}
 }
 

@@ -290,6 +290,15 @@ func (d *Driver) warnOfSideEffects(t *results.Target) {
 	d.noteLogged(t)
 }
 
+// unasked returns how many answers came that nobody waited for since the server was started.
+func (d *Driver) unasked() int64 {
+	if d.server == nil {
+		return 0
+	}
+	n, _ := d.server.Strays.Unasked()
+	return n
+}
+
 // noteLogged notes in t, once, that the server wrote much to standard error.
 func (d *Driver) noteLogged(t *results.Target) {
 	if d.server == nil || d.isLoud {

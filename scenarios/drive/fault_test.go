@@ -381,6 +381,15 @@ func TestAServerThatFailsAfterManyRequestsFailsOverNoSize(t *testing.T) {
 	}
 }
 
+// The calls of a tool are counted, and no other requests.
+func TestTheCallsBeforeAFailureAreCounted(t *testing.T) {
+	t.Parallel()
+	r, _ := sweepOf(t, server("calls 51"), 1<<10)
+	if f := r.Evidence.Failure; f == nil || f.ServedBefore != 50 {
+		t.Errorf("%s: %+v", r.Verdict, f)
+	}
+}
+
 // Where the reading of a server stopped is said, and how it can be looked at.
 func TestAServerThatStopsReadingIsSaidToHaveStopped(t *testing.T) {
 	t.Parallel()

@@ -10,7 +10,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/pipebench/pipebench/framers"
 	"github.com/pipebench/pipebench/results"
 	"github.com/pipebench/pipebench/results/stat"
 	"github.com/pipebench/pipebench/scenarios/internal/target"
@@ -140,6 +139,7 @@ type search struct {
 	began  time.Time
 	tried  map[int]target.Outcome // by size
 	flaky  bool                   // the largest size that had worked failed in another try
+	extra  map[int]int64          // by size, how many answers came that nobody waited for
 }
 
 // search searches for a limit, up to most bytes. The parameter side says whether it is the limit of
@@ -151,6 +151,7 @@ func (d *Driver) search(
 ) ([]results.Target, error) {
 	s := &search{driver: d, make: tries, side: side, began: time.Now()}
 	s.tried = map[int]target.Outcome{}
+	s.extra = map[int]int64{}
 	least := d.protocol.Smallest(target.Transport).Size()
 	s.Search = target.Search{First: 1 << 10, Factor: 2, Most: most, Least: least}
 	for s.First < tries(0).Size() {
@@ -190,12 +191,12 @@ func (d *Driver) search(
 const envelope = 256
 
 // run searches until a size that failed fails a second time, too: a busy machine may be to blame
-// for one failure. Half of an answer is no such case.
+// for one failure.
 func (s *search) run(ctx context.Context) error {
 	try := func(size int) (bool, error) { return s.try(ctx, size) }
 	for {
 		err := s.Run(time.Time{}, try)
-		if err != nil || s.High == 0 || s.tried[s.High].Half {
+		if err != nil || s.High == 0 {
 			return err
 		}
 		works, err := try(s.High)
@@ -219,6 +220,7 @@ func (s *search) try(ctx context.Context, size int) (works bool, err error) {
 		trying = fmt.Sprintf("%s=%d", s.call, size)
 	}
 	s.driver.observe(fmt.Sprintf("the limit of a %s: trying %s", s.side, trying))
+	before := s.driver.unasked()
 	out, err := s.driver.trip(ctx, s.make(size), int64(len(s.tried)+1))
 	if err == nil && out.Verdict == target.OK {
 		err = s.driver.checkAlive(ctx, &out)
@@ -230,6 +232,7 @@ func (s *search) try(ctx context.Context, size int) (works bool, err error) {
 		out.Size = size
 	}
 	s.tried[size] = out
+	s.extra[size] = s.driver.unasked() - before
 	works = out.Verdict == target.OK
 	if works && s.call != "" && out.Size >= s.Most {
 		s.Most = size // a larger argument makes a larger reply than is wanted
@@ -291,31 +294,15 @@ const oneRead = 64 << 10
 // framing is how many bytes the framing adds to a message at most.
 const framing = 64
 
-// isOfReads reports whether a limit may be how much one read takes: a power of two, up to what a
-// pipe holds.
-func (s *search) isOfReads(limit int) bool {
-	for size := 512; size <= max(oneRead, s.driver.options.Capacity); size *= 2 {
-		if limit <= size && size <= limit+framing {
-			return true
-		}
-	}
-	return false
-}
-
 // warnOfReads warns of a limit that may follow from how the server reads: a server that fails above
 // one read, without last words, may take each read for a message.
 func (s *search) warnOfReads(t *results.Target) {
-	if s.driver.protocol.OneRead.Load() { // a record says so
-		if *t.RequestLimit == oneRead {
-			warn(t, "a request of 65,536 B works only if nothing comes after it at once: its "+
-				"newline is one byte more than a read takes")
-		}
-		return
-	}
 	v := target.Verdict(t.Verdict)
 	past := *t.RequestLimit + framing - oneRead
 	endsSilently := v.Ended() && len(t.Evidence.Failure.StderrTail) == 0
-	if past >= 0 && past <= 2*framing && (v == target.Unanswered || endsSilently) {
+	isKnown := s.driver.protocol.OneRead.Load() // a record says so
+	isNear := past >= 0 && past <= 2*framing
+	if !isKnown && isNear && (v == target.Unanswered || endsSilently) {
 		warn(t, "65,536 B is no limit of a pipe: one read takes so much from a full one. The "+
 			"server may take each read for a whole message, or keep no more than 64 KiB of one: "+
 			"pipebench check --server --only trickle can tell")
@@ -385,8 +372,6 @@ func (s *search) record() results.Target {
 		t.ReplyLimit = &largest
 	}
 	failed := s.failure()
-	isLines := s.driver.protocol.Framing.String() == framers.NDJSON().String()
-	failed.LimitsLines = isLines && s.side == requestSide && !s.isOfReads(int(largest))
 	if s.call != "" {
 		e.Call = s.call
 		e.Asked = s.Low
@@ -418,6 +403,10 @@ func (s *search) warnOfLimit(t *results.Target) {
 	}
 	if s.side == requestSide && s.driver.options.Capacity == 0 {
 		s.warnOfReads(t)
+	}
+	if n := s.extra[s.Low]; n > 0 {
+		warn(t, "a %s of %s was answered, and %s came that nobody waited for", s.side,
+			stat.FormatBytes(int64(s.Low)), results.FormatCount(int(n), "answer"))
 	}
 	if s.flaky {
 		warn(t, "tried again, it broke elsewhere or not at all: more than the size is to blame")

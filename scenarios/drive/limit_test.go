@@ -138,9 +138,14 @@ func TestALimitOnLinesIsNamed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	const want = "it could not read the request: does it limit the length of a line?"
+	const want = "it could not read the request: does it limit the length of a line (readline(n)"
 	if advice := limits[0].Evidence.Advice; !strings.Contains(advice, want) {
 		t.Errorf("advises %q", advice)
+	}
+	// the newline alone is refused as a message of its own
+	const extra = "a request of 100,000 B was answered, and 1 answer came that nobody waited for"
+	if said := strings.Join(limits[0].Warnings, " "); !strings.Contains(said, extra) {
+		t.Errorf("warns %q", said)
 	}
 }
 
@@ -662,15 +667,11 @@ func TestAServerThatFallsSilentAfterInitialize(t *testing.T) {
 
 func TestEveryFramingIsRecognised(t *testing.T) {
 	t.Parallel()
-	for _, framing := range []string{"chunked:61440", "chunked+zstd:61440", "length-prefix",
-		"content-length"} {
+	for _, framing := range []string{"chunked:61440", "chunked+zstd:61440", "content-length"} {
 		t.Run(framing, func(t *testing.T) {
 			t.Parallel()
 			o := server("framed " + framing)
 			o.Start = 20 * time.Second
-			if framing == "length-prefix" {
-				o.Start = 2 * time.Second // it says nothing to lines, for as long as it may take
-			}
 			d := begin(t, o)
 			if d.Framing() != framing || !strings.HasPrefix(d.Protocol(), "mcp ") {
 				t.Errorf("it speaks %s in %s", d.Protocol(), d.Framing())

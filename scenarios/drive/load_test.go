@@ -152,3 +152,23 @@ func TestARateThatNoClockCanKeepIsRefused(t *testing.T) {
 		}
 	}
 }
+
+// Answers that mix are told from those that do not come.
+func TestAnswersOfALoadThatMix(t *testing.T) {
+	t.Parallel()
+	o := server("mixes")
+	o.Protocol = "jsonrpc"
+	o.Patience = time.Second
+	var set results.Set
+	load := drive.Load{Size: 4 << 10, Inflight: 8, Duration: 120 * time.Millisecond}
+	if err := begin(t, o).Load(t.Context(), load, keepIn(&set)); err != nil {
+		t.Fatal(err)
+	}
+	r := set.Targets[0]
+	if before := r.Evidence.Failure.ServedBefore; before != 2 { // in the handshake
+		t.Errorf("%d requests were answered before", before)
+	}
+	if r.Verdict != string(target.Mixed) || r.Evidence.Advice != target.Mixed.Advice() {
+		t.Errorf("%s: %s; %s", r.Verdict, r.Evidence.Why, r.Evidence.Advice)
+	}
+}

@@ -132,6 +132,23 @@ var servers = map[string]func(arg string) error{
 			}
 		})
 	},
+	// answers two lines above 2,000 bytes together, of each answer a piece in turn
+	"mixes": func(string) error {
+		held := ""
+		return each(func(line string) {
+			answer := refusal(line)
+			switch {
+			case len(line) <= 2000:
+				fmt.Println(answer)
+			case held == "":
+				held = answer
+			default:
+				fmt.Println(held[:20] + answer[:20] + held[20:])
+				fmt.Println(answer[20:])
+				held = ""
+			}
+		})
+	},
 	"choke": func(string) error { // hangs at a line above 5,000 bytes, and ends at the next line
 		hangs := false
 		return each(func(line string) {
@@ -154,6 +171,29 @@ var servers = map[string]func(arg string) error{
 		tool := mcpstdio.NewTool("ping", "answers", json.RawMessage(`{"type":"object"}`),
 			func(context.Context, struct{}) (string, error) { return "pong", nil })
 		return serve(mcpstdio.Options{Tools: []mcpstdio.Tool{tool}, Stderr: os.Stderr})
+	},
+	"calls": func(most string) error { // ends at the call of this number
+		n := 0
+		return each(func(line string) {
+			e := jsonrpc.Scan([]byte(line))
+			answer := selectively(line)
+			switch string(e.Method) {
+			case "tools/list":
+				answer = fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"result":{"tools":[{"name":"echo",`+
+					`"inputSchema":{"type":"object","properties":{"text":{"type":"string"}}}}]}}`+
+					"\n", e.ID)
+			case "tools/call":
+				n++
+				if strconv.Itoa(n) == most {
+					os.Exit(1)
+				}
+				answer = fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"result":{}}`+"\n", e.ID)
+			}
+			if answer == "" && e.Kind() == jsonrpc.Request {
+				answer = refusal(line) + "\n"
+			}
+			fmt.Print(answer)
+		})
 	},
 	"rows":  rows,
 	"shout": shout,

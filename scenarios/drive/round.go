@@ -79,6 +79,7 @@ func (d *Driver) loadRound(
 	s.Receive(r.receive)
 	failure := r.generate(ctx)
 	s.Receive(nil)
+	s.CountServed(request.Kind, r.answered.Load())
 	elapsed := time.Since(r.began)
 	if ctx.Err() != nil {
 		d.discard()

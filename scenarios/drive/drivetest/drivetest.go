@@ -49,8 +49,8 @@ const checkTime = 5 * time.Minute // at most, for one Check
 // Args, Env and Dir.
 //
 // Check calls a tool of an MCP server only if the tool's name is "echo". Other servers only have to
-// refuse a method that they do not know. The log of the test says what was sent (go test -v), and
-// [CheckWith] can name a tool.
+// refuse a method that they do not know. The log of the test (go test -v) says what was sent, and
+// warns of what the server wrote besides its answers. [CheckWith] can name a tool.
 func Check(t testing.TB, cmd *exec.Cmd, wants ...Want) {
 	t.Helper()
 	command := []string{cmd.Path} // exec has looked Args[0] up to get this Path
@@ -80,6 +80,10 @@ func CheckWith(t testing.TB, o drive.Options, wants ...Want) {
 			failed = true
 			t.Errorf("%s: %s: %s: %s", command, a.Text, j.Outcome, j.Why)
 		}
+	}
+	if err := drive.Failed(set); err != nil {
+		failed = true
+		t.Errorf("%s: %v", command, err)
 	}
 	if failed { // a failed want alone does not say how the server breaks
 		for _, text := range failures(set.Targets) {
@@ -144,7 +148,7 @@ func plan(wants []Want) (drive.Plan, []assert.Condition, error) {
 	return p, asserts, nil
 }
 
-// run drives the server. It logs what is sent, and what works.
+// run drives the server. It logs what is sent, what works, and the warnings.
 func run(t testing.TB, o drive.Options, p drive.Plan) (*results.Set, error) {
 	t.Helper()
 	late := fmt.Errorf("drive %s: not done after %s", strings.Join(o.Command, " "), checkTime)
@@ -169,6 +173,9 @@ func run(t testing.TB, o drive.Options, p drive.Plan) (*results.Set, error) {
 	for _, r := range set.Targets {
 		if r.Served() {
 			t.Log(view.TargetLine(r))
+		}
+		for _, text := range r.Warnings {
+			t.Log(text)
 		}
 		// Limit is about replies only where they come
 		r.Evidence.Server.SmallReplies = false

@@ -102,6 +102,12 @@ func (r *Request) explain(reply []byte) Outcome {
 	nearest := wrong(Corrupt, 0, "the answer (%s bytes) holds nothing of what was sent",
 		grouped(len(reply)))
 	for text := range texts(reply) {
+		if other := otherCopy(payload, text); other != "" {
+			nearest.Why = fmt.Sprintf("it has the text of request %s, and answers request %s",
+				other, strings.TrimLeft(string(payload[:StampDigits]), "0"))
+			nearest.advice = adviceOnID
+			return nearest
+		}
 		i := bytes.Index([]byte(text), payload[:min(StampDigits, len(payload))])
 		if i < 0 {
 			continue
@@ -117,10 +123,22 @@ func (r *Request) explain(reply []byte) Outcome {
 	return nearest
 }
 
+// otherCopy returns the number of the request whose payload the text is, if only that number differs
+// from payload. Otherwise, it returns "".
+func otherCopy(payload []byte, text string) string {
+	last := len(payload) - StampDigits
+	if last < StampDigits || len(text) != len(payload) ||
+		text[StampDigits:last] != string(payload[StampDigits:last]) ||
+		text[:StampDigits] != text[last:] || text[last:] == string(payload[last:]) {
+		return ""
+	}
+	return cmp.Or(strings.TrimLeft(text[last:], "0"), "0")
+}
+
 // checkTool judges the answer of a tool, whatever the tool is to answer, and returns its text.
 func checkTool(reply []byte) (out Outcome, text string) {
 	var answer struct {
-		Result struct {
+		Result *struct {
 			IsError bool
 			Content []struct{ Text string }
 		}
@@ -129,12 +147,21 @@ func checkTool(reply []byte) (out Outcome, text string) {
 	if _, broken := errors.AsType[*json.SyntaxError](err); broken {
 		return Outcome{Verdict: Corrupt, Why: fmt.Sprintf("the answer is no JSON: %v", err)}, ""
 	}
+	if err == nil && answer.Result == nil {
+		return Outcome{
+			Verdict: Corrupt, Why: "the result is null",
+			advice: `MCP says that the result of a call is an object with "content"`,
+		}, ""
+	}
+	if err != nil {
+		return fine, ""
+	}
 	var parts strings.Builder
 	for _, c := range answer.Result.Content {
 		parts.WriteString(c.Text)
 	}
 	text = parts.String()
-	if err == nil && answer.Result.IsError {
+	if answer.Result.IsError {
 		why := view.Truncate(cmp.Or(text, string(reply)), quotedText)
 		return Outcome{Verdict: ErrorReply, Why: why}, ""
 	}

@@ -4,6 +4,9 @@ import (
 	"bytes"
 	"strings"
 	"testing"
+
+	"github.com/pipebench/pipebench/results"
+	"github.com/pipebench/pipebench/scenarios/internal/jsonrpc"
 )
 
 // A limit of a tool cuts a text and may say so. Other differences are damage.
@@ -37,5 +40,38 @@ func TestATextThatWasCutOnPurposeIsTruncated(t *testing.T) {
 		if got.Verdict != row.verdict || !strings.Contains(got.Why, row.why) {
 			t.Errorf("%s: %q; want %s: %q", got.Verdict, got.Why, row.verdict, row.why)
 		}
+	}
+}
+
+// An answer with the text of another request is no damage to bytes.
+func TestAnAnswerToAnotherRequestIsNamed(t *testing.T) {
+	t.Parallel()
+	r := newRequest(`{"id":`+idMark+`,"text":"`, `"}`, 1000)
+	r.Echoes = true
+	reply := `{"result":{"content":[{"type":"text","text":"` + string(payloadOf(r, 7)) + `"}]}}`
+	r.Number(8)
+	out := r.explain([]byte(reply))
+	out.Evidence = new(results.FailureEvidence)
+	const says = "it has the text of request 7, and answers request 8; "
+	if out.Verdict != Corrupt || out.Advice("") != says+adviceOnID {
+		t.Errorf("%s: %s", out.Verdict, out.Advice(""))
+	}
+}
+
+// payloadOf returns the payload of a copy of the request.
+func payloadOf(r *Request, i int64) []byte {
+	r.Number(i)
+	return bytes.Clone(r.Payload())
+}
+
+// MCP says that the result of a call is an object.
+func TestACallThatGivesNullIsNotAnswered(t *testing.T) {
+	t.Parallel()
+	r := newRequest(`{"id":`+idMark+`,"text":"`, `"}`, 1000)
+	r.isCall = true
+	reply := []byte(`{"jsonrpc":"2.0","id":1000000000,"result":null}`)
+	out := r.Check(reply, jsonrpc.Scan(reply))
+	if out.Verdict != Corrupt || !strings.Contains(out.Advice(""), "the result is null; ") {
+		t.Errorf("%s: %s", out.Verdict, out.Advice(""))
 	}
 }

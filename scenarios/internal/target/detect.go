@@ -11,8 +11,7 @@ import (
 )
 
 // detect finds out what a server speaks. It first sends requests as lines. If that does not succeed
-// soon, it also sends them with Content-Length headers, and in the end in each of otherFramings.
-// Each attempt starts a server of its own.
+// soon, it also sends them with Content-Length headers. Each attempt starts a server of its own.
 func detect(ctx context.Context, o Options) (*Server, error) {
 	trying, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -48,9 +47,6 @@ func detect(ctx context.Context, o Options) (*Server, error) {
 			linesErr = a.err
 		}
 	}
-	if s := tryOthers(ctx, o); s != nil {
-		return s, nil
-	}
 	return nil, bothFailed(linesErr, headersErr)
 }
 
@@ -84,42 +80,6 @@ func (a attempt) end() {
 		a.server.Close()
 		a.server.Protocol().Close()
 	}
-}
-
-// otherFramings are ways to separate messages that no known protocol prescribes. They are tried
-// last.
-var otherFramings = []string{"length-prefix", "chunked", "chunked+zstd"}
-
-// otherTime is the longest time that a server gets for each answer in one of otherFramings.
-const otherTime = 2 * time.Second
-
-// tryOthers tries each of otherFramings with a new server, all at the same time. It returns nil if
-// no server answers, or if the user named a framing.
-func tryOthers(ctx context.Context, o Options) *Server {
-	if o.Framing != "" {
-		return nil
-	}
-	o.Start = min(o.Start, otherTime)
-	trying, cancel := context.WithCancel(ctx)
-	defer cancel()
-	attempts := make(chan attempt, len(otherFramings))
-	for _, spec := range otherFramings {
-		go func() {
-			s, err := tryFraming(trying, o, spec)
-			attempts <- attempt{server: s, err: err}
-		}()
-	}
-	var found *Server
-	for range otherFramings {
-		a := <-attempts
-		if a.err != nil || found != nil {
-			a.end()
-			continue
-		}
-		found = a.server
-		cancel() // the other attempts
-	}
-	return found
 }
 
 // tryFraming starts a server, and speaks to it as an MCP client in the framing that spec names.

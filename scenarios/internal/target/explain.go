@@ -30,7 +30,10 @@ func (s *Server) Explain(ctx context.Context, before Usage, out *Outcome) {
 	e := out.Evidence
 	out.oneRead = s.Protocol().OneRead.Load()
 	e.Accepted = out.accepted
-	e.ServedBefore = s.served
+	e.ServedBefore = s.served[Tool]
+	if !s.Protocol().CallsTool() {
+		e.ServedBefore += s.served[Transport]
+	}
 	e.Offset = out.offset
 	if e.UnreadStdin == nil && !s.Process.Ended(0) {
 		s.noteUnread(e)
@@ -120,7 +123,6 @@ func (s *Server) explainSilence(ctx context.Context, out *Outcome) {
 			out.Why += fmt.Sprintf(", %s of it came, and its standard output is non-blocking",
 				stat.FormatBytes(partial))
 			e.Partial = partial
-			out.Half = true
 			return
 		}
 		e.Probe = s.probe(ctx, e.Computed)
@@ -131,11 +133,11 @@ func (s *Server) explainSilence(ctx context.Context, out *Outcome) {
 		switch {
 		case out.arrivals.mixed:
 			out.Verdict = Mixed
-			out.Why += "; a message came with the header of another in it"
+			out.Why += "; a message came with the beginning of another in it"
 		case out.pending.Length < 0 && wrong != "":
 			out.Verdict = WrongLength
 			out.Why = wrong
-		case e.Probe == probeAnswered && out.Half && out.arrivals.n == 1:
+		case e.Probe == probeAnswered && out.arrivals.n == 1 && out.arrivals.isHalf(out.id):
 			out.Verdict = Truncated
 			e.Partial = int64(out.arrivals.cut)
 			out.Why = stat.FormatBytes(e.Partial) + " of the answer came, as a line, and no more"

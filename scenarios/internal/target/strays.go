@@ -20,8 +20,6 @@ type Strays struct {
 	unasked int64    // answers that nobody waited for
 	ids     []string // of the first of these, each once
 	lines   arrivals // lines that are no JSON-RPC
-	half    int64    // bytes of the last of these lines if it is half an object, else 0
-	halfID  []byte   // the id in the last half of an answer; nil for none
 	untaken arrivals // lines and messages since the last takeArrivals
 }
 
@@ -51,7 +49,8 @@ type arrivals struct {
 	first   string
 	foreign bool   // the first is no JSON-RPC
 	cut     int    // bytes of the last that is only the beginning of a JSON object; 0 if none is
-	mixed   bool   // one has the header of another message in it
+	cutID   []byte // the id in the last beginning of an answer; nil for none
+	mixed   bool   // one has the beginning of another message in it
 	refused bool   // one says that the server could not read what it got
 	id      string // of the last answer; "" if no answer has an id
 }
@@ -69,6 +68,9 @@ func (a *arrivals) add(msg []byte, foreign bool) {
 		a.foreign = foreign
 	}
 }
+
+// isHalf reports whether the last beginning of an answer has this id.
+func (a arrivals) isHalf(id string) bool { return id != "" && string(a.cutID) == id }
 
 // String returns the number of arrivals and the beginning of the first.
 func (a arrivals) String() string {
@@ -88,23 +90,24 @@ func (s *Strays) addLine(line []byte) {
 	defer s.mu.Unlock()
 	s.untaken.add(line, true /* foreign */)
 	s.lines.add(line, true /* foreign */)
-	s.untaken.mixed = s.untaken.mixed || view.HasHeader(line)
-	s.half = 0
+	// Inside a JSON text, the quotes of such a beginning are escaped.
+	const begins = `{"jsonrpc":`
+	isMixed := view.HasHeader(line) || bytes.LastIndex(line, []byte(begins)) > 0
+	s.untaken.mixed = s.untaken.mixed || isMixed
 	e := jsonrpc.Scan(line)
 	if bytes.HasPrefix(line, []byte("{")) && !e.Whole {
-		s.half = int64(len(line))
 		s.untaken.cut = len(line)
-	}
-	if s.half > 0 && (e.Result || e.Error) {
-		s.halfID = bytes.Clone(e.ID)
+		if e.Result || e.Error {
+			s.untaken.cutID = bytes.Clone(e.ID)
+		}
 	}
 }
 
 // hasHalf reports whether the first half of an answer with this id came as a line of its own.
-func (s *Strays) hasHalf(id []byte) bool {
+func (s *Strays) hasHalf(id string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return id != nil && bytes.Equal(s.halfID, id)
+	return s.untaken.isHalf(id)
 }
 
 // isRefusal reports whether a message is an error without an id that says that the server could not
@@ -145,13 +148,12 @@ func (s *Strays) Lines() (n int64, first string) {
 	return s.lines.n, s.lines.first
 }
 
-// HalfLine returns the length of the last line that was not JSON-RPC, if it is the first half of an
-// object, and else 0. At the end of the output, a line framing takes an unfinished message for a
-// line.
+// HalfLine returns the length of the last line that was the first half of an object, or 0. At the
+// end of the output, a line framing takes an unfinished message for a line.
 func (s *Strays) HalfLine() int64 {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.half
+	return int64(s.untaken.cut)
 }
 
 // forgetLines drops the lines that were counted, because they turned out to be messages.
@@ -159,5 +161,4 @@ func (s *Strays) forgetLines() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.lines = arrivals{}
-	s.half = 0
 }

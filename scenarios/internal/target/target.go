@@ -101,8 +101,8 @@ type Server struct {
 	inChunks atomic.Bool // the server gets lines from us, and has sent a message in chunks
 
 	// Only the goroutine that makes requests uses these two fields.
-	served int64   // how many requests were answered well
-	Paces  [2]Pace // how long answers take, by the Kind of their request
+	served [2]int64 // how many requests were answered well, by their Kind
+	Paces  [2]Pace  // how long answers take, by the Kind of their request
 
 	Strays Strays
 	Asked  sync.Map // the methods of the server's requests that were answered, as keys
@@ -110,6 +110,9 @@ type Server struct {
 	// question is the server's last message in this exchange if it is such a request, or else nil.
 	question atomic.Pointer[string]
 }
+
+// CountServed counts n requests of a kind that were answered well, but not by [Server.Trip].
+func (s *Server) CountServed(kind Kind, n int64) { s.served[kind] += n }
 
 // A Receiver gets each message that may be an answer. The message is valid only during the call.
 type Receiver func(child.Message)

@@ -21,13 +21,9 @@ type Outcome struct {
 	Why     string
 	Size    int           // bytes of the answer
 	Took    time.Duration // from the beginning of the request to the end of the answer
-	// Half says that the first half of the answer came, and that no more of it will come.
-	Half bool
 	// InFrames says that an MCP server sent the answer in a form other than a line. No MCP client
 	// reads any other form.
 	InFrames bool
-	// LimitsLines says that lines are limited to a length that is not one of reads.
-	LimitsLines bool
 	// Evidence tells how the server failed. It is nil if the server did not fail. The method
 	// Explain completes the evidence.
 	Evidence *results.FailureEvidence
@@ -38,6 +34,7 @@ type Outcome struct {
 	answer   <-chan Outcome  // gets an answer that comes too late
 	code     string          // of the error in the answer
 	offset   *int64          // of the first wrong byte of the payload; nil if none is wrong
+	advice   string          // in place of that of the verdict; "" for none
 	accepted int64           // bytes of the request that the pipe took, framing included
 
 	nonBlocking bool // the server's standard output is known to be non-blocking
@@ -96,7 +93,7 @@ func (s *Server) Trip(ctx context.Context, r *Request, i int64) (Outcome, error)
 			s.explainAtEnd(&out)
 		}
 	}
-	isFirst := s.served == 0 && len(r.Lead) == 0
+	isFirst := s.served == [2]int64{} && len(r.Lead) == 0
 	if out.Verdict == Unanswered && out.arrivals.refused && isFirst {
 		// It may have come together with the end of the handshake: send it alone.
 		s.Receive(nil)
@@ -107,7 +104,7 @@ func (s *Server) Trip(ctx context.Context, r *Request, i int64) (Outcome, error)
 		}
 	}
 	if out.Verdict == OK {
-		s.served++
+		s.served[r.Kind]++
 		if r.Size() >= s.Paces[r.Kind].Size {
 			s.Paces[r.Kind] = Pace{Size: r.Size(), Took: out.Took}
 		}
@@ -247,12 +244,12 @@ func (s *Server) expect(r *Request, began time.Time) <-chan Outcome {
 	return got
 }
 
-// halfTime is how often await looks whether half of an answer came. The rest, and a whole answer
-// after it, have this long to come.
-const halfTime = 100 * time.Millisecond
+// lookTime is how often await looks whether only the beginning of an answer came.
+const lookTime = 100 * time.Millisecond
 
-// restTime is how long a server with a non-blocking output may do nothing after the beginning of an
-// answer. It writes the rest at once, as we read all the time, or has lost it.
+// restTime is how long a server may do nothing after the beginning of an answer, if that came as a
+// line or through a non-blocking output. The server writes the rest at once, as we read all the
+// time, or has lost it.
 const restTime = 500 * time.Millisecond
 
 // losesRest reports whether the beginning of a message has come from a server whose output is
@@ -262,13 +259,14 @@ func (s *Server) losesRest() bool {
 }
 
 // await waits for an outcome within limit, or within maxPatience times limit if the server is still
-// at work. It waits no longer if the answer, which has to have this id, comes as the half of one.
+// at work. It does not wait long for the rest of the answer, which has to have this id, if the rest
+// seems to be lost.
 func (s *Server) await(
 	ctx context.Context, got <-chan Outcome, id []byte, began time.Time, limit time.Duration,
 ) Outcome {
 	patient, stop := s.Patient(ctx, limit, maxPatience*limit)
 	defer stop()
-	look := time.NewTicker(halfTime)
+	look := time.NewTicker(lookTime)
 	defer look.Stop()
 	isHurried := false
 	var out Outcome
@@ -285,17 +283,12 @@ func (s *Server) await(
 			out.fail(Deaf, "no answer within %s",
 				results.FormatDuration(float64(time.Since(began))))
 		case <-look.C:
-			if !isHurried && s.losesRest() {
+			if !isHurried && (s.Strays.hasHalf(string(id)) || s.losesRest()) {
 				isHurried = true
 				patient, stop = s.Patient(ctx, min(limit, restTime), maxPatience*limit)
 				defer stop()
 			}
-			if !s.Strays.hasHalf(id) {
-				continue
-			}
-			child.Within(ctx.Done(), halfTime)
-			out.fail(Deaf, "no whole answer")
-			out.Half = true
+			continue
 		}
 		return lastAnswer(got, out)
 	}

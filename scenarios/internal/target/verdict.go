@@ -26,7 +26,7 @@ const (
 	Corrupt     Verdict = "corrupt"        // the answer is not what was sent
 	Truncated   Verdict = "truncated"      // the answer ends too early
 	WrongLength Verdict = "wrong length"   // a message has more or less than it announces
-	Mixed       Verdict = "mixed messages" // one has the header of another in it
+	Mixed       Verdict = "mixed messages" // one has the beginning of another in it
 	Buffered    Verdict = "answers only at the end of input"
 	InFrames    Verdict = results.VerdictInFrames
 	Endless     Verdict = "endless answer" // longer than the largest message that is read
@@ -93,31 +93,17 @@ var advice = map[Verdict]string{
 		"--bodies",
 	Superlinear: "each read makes the server look at, or copy, all that came before: remember " +
 		"how far the buffer was searched, and grow it by doubling",
-	results.ExitPrefix + "0": "the server ended with exit status 0 and without an answer: look for a " +
-		"limit on the length of a line whose error ends the read loop, and answer with a " +
-		"JSON-RPC error instead",
 }
 
-// Advice for a server that ended.
-const (
-	adviceExit   = "the server ended itself: its last words on standard error may say why"
-	adviceCrash  = "the server was killed or crashed: its last words on standard error may say why"
-	adviceSignal = "the server was killed or crashed: look at its memory at this size, and at " +
-		"limits on it"
-)
+const adviceEnd = "the server ended: its last words on standard error may say why; if it ends by " +
+	"size, look for a limit on the length of a line, or on memory"
 
 // Advice says what a verdict usually means and what to look at first. It returns "" if all is well.
 func (v Verdict) Advice() string {
-	text, ok := advice[v]
-	switch {
-	case ok:
-		return text
-	case v.Signal() != "":
-		return adviceSignal
-	case v.Ended():
-		return adviceExit
+	if v.Ended() {
+		return adviceEnd
 	}
-	return ""
+	return advice[v]
 }
 
 // adviceNonBlocking is for a server that may have lost a part of its answer.
@@ -146,20 +132,15 @@ const AdviceOneRead = "takes what one read returns for one message: split its in
 const AdviceReads = "does it take each read for one message? a notification and the next request " +
 	"may come in one read, and in Node a 'data' event is not a message: use readline"
 
-// adviceOnLines is for a server that may limit the length of a line.
-const adviceOnLines = "does it limit the length of a line? look for readline(n), fgets, or a " +
-	"scanner's buffer"
-
 // adviceOnArrivals is about messages that came in place of an answer.
 func (o *Outcome) adviceOnArrivals() string {
 	const unread = "it could not read the request"
 	switch {
 	case o.arrivals.refused && o.oneRead:
 		return unread // a warning names the cause
-	case o.arrivals.refused && o.LimitsLines:
-		return unread + ": " + adviceOnLines
 	case o.arrivals.refused:
-		return unread + ": " + AdviceReads
+		return unread + ": does it limit the length of a line (readline(n), fgets, a scanner's " +
+			"buffer)? " + AdviceReads
 	case o.arrivals.id != "":
 		return adviceOnID
 	}
@@ -175,11 +156,6 @@ func (o *Outcome) adviceOnBeginning() string {
 		"; else it, or its tool, may cut texts"
 }
 
-const (
-	longLine  = 512      // a line of fewer bytes is not too long for any server
-	fillsFrom = 64 << 10 // a request of fewer bytes fills no memory
-)
-
 // Advice says what the outcome usually means and what to look at first. The text may tell the user
 // to run the given command. This command should repeat the request and then wait.
 func (o *Outcome) Advice(command string) string {
@@ -190,6 +166,8 @@ func (o *Outcome) Advice(command string) string {
 			"computes (in Python py-spy dump --pid PID)"
 	case o.Verdict == Unanswered && o.arrivals.n > 0:
 		return o.Why + "; " + o.adviceOnArrivals()
+	case o.advice != "":
+		return o.Why + "; " + o.advice
 	case o.Verdict == Unanswered || o.Verdict == ErrorReply || o.Verdict == Corrupt:
 		return o.Why + "; " + o.Verdict.Advice()
 	case o.Verdict == Truncated && o.pending.Length > 0:
@@ -198,8 +176,6 @@ func (o *Outcome) Advice(command string) string {
 		return o.Why + "; the server, or its tool, may cut texts"
 	case o.Verdict == Truncated && e != nil && e.Probe != probeGone:
 		return o.adviceOnBeginning()
-	case o.Verdict.Ended():
-		return o.adviceOnEnd()
 	case o.Verdict != Deaf || e == nil:
 		return o.Verdict.Advice()
 	case e.Question != "":
@@ -207,17 +183,6 @@ func (o *Outcome) Advice(command string) string {
 			"should take it", command)
 	}
 	return AdviceToInspect(readingText(e), command)
-}
-
-// adviceOnEnd is for a server that ended.
-func (o *Outcome) adviceOnEnd() string {
-	switch {
-	case o.Verdict == results.ExitPrefix+"0" && o.accepted < longLine:
-		return adviceExit
-	case o.Verdict.Signal() != "" && o.accepted < fillsFrom:
-		return adviceCrash
-	}
-	return o.Verdict.Advice()
 }
 
 // AdviceToInspect says how to look at a server that did something, such as stop reading, and lives.
