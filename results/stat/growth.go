@@ -248,7 +248,7 @@ func RecordedGrowth(t results.Target) (g TargetGrowth, ok bool) {
 
 // surelyFast is larger than [FastGrowth], because a busy machine bends slopes. If the interval of a
 // slope that is not fast reaches it, the slope is too noisy. If the slope of the elapsed time is
-// above it, and that of the CPU time is not fast, the server waits.
+// above it, and that of the CPU time is not fast, the server waits, perhaps for a CPU.
 const surelyFast = 1.5
 
 // String says how time grows, in a sentence.
@@ -284,8 +284,8 @@ func (g TargetGrowth) String() string {
 	case g.Slope > FastGrowth:
 		s += ": may grow faster than linear, but the interval reaches 1"
 	case g.WallSlope != nil && *g.WallSlope > surelyFast && g.Points >= sureFrom:
-		return s + fmt.Sprintf("; the time of its answers grows with exponent %.2f: it waits",
-			*g.WallSlope)
+		return s + fmt.Sprintf("; the time of its answers grows with exponent %.2f: it waits, or "+
+			"the machine is busy", *g.WallSlope)
 	default:
 		return s
 	}

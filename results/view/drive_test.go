@@ -209,6 +209,8 @@ func TestALimitIsOneOfRepliesOnlyIfSomeOfTheAnswerCame(t *testing.T) {
 		says    string
 	}{
 		{"error reply", nil, "", "calls of the tool up to 999 B work"},
+		{"deaf", nil, "", "calls of the tool up to 999 B work"},
+		{"unanswered", nil, "", "calls of the tool up to 999 B work"},
 		{"error reply", nil, "report rows", "replies of 999 B work"},
 		{"exit 2", nil, "", "calls of the tool up to"},
 		{"signal SIGKILL", nil, "", "calls of the tool up"},

@@ -105,6 +105,9 @@ func (c Condition) Evaluate(s *results.Set) Result {
 		if firstFailure || firstDoubt {
 			out.Outcome = one.Outcome
 			out.Why = one.Name + ": " + strings.TrimSpace(one.Value+" "+one.Why)
+			if one.interval != nil { // the name says the value, and its interval
+				out.Why = strings.TrimSpace(one.Name + " " + one.Why)
+			}
 		}
 	}
 	return out
@@ -151,8 +154,7 @@ func (c Condition) judge(one Case) Case {
 	}
 	if i := one.interval; i != nil && c.compare(i.Lo) != c.compare(i.Hi) {
 		one.Outcome = CannotTell
-		one.Why = fmt.Sprintf("(%s lies in the interval [%.2f, %.2f])",
-			results.FormatUnit(c.Value, c.unit), i.Lo, i.Hi)
+		one.Why = fmt.Sprintf("(%s lies in the interval)", results.FormatUnit(c.Value, c.unit))
 	}
 	return one
 }

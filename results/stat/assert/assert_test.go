@@ -323,3 +323,25 @@ func TestAssertionsOnServers(t *testing.T) {
 		}
 	}
 }
+
+// The exponent stands once in what is said of it.
+func TestASlopeIsNamedOnce(t *testing.T) {
+	growth := &results.GrowthEvidence{Slope: 1.88, SlopeLo: new(1.2), SlopeHi: new(2.5),
+		From: 64 << 10, To: 1 << 20, ShowsAt: 128 << 10, Points: 5}
+	grown := results.Target{Command: []string{"srv"}}
+	grown.Evidence.Growth = growth
+	set := &results.Set{Targets: []results.Target{grown}}
+	for text, end := range map[string]string{
+		"slope<1.3": "it shows from 128 KiB on (1.30 lies in the interval)",
+		"slope<1.1": "it shows from 128 KiB on",
+	} {
+		c, err := Parse(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		why := c.Evaluate(set).Why
+		if strings.Count(why, "1.88") != 1 || !strings.HasSuffix(why, end) {
+			t.Errorf("%s: %s", text, why)
+		}
+	}
+}
