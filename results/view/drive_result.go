@@ -37,19 +37,17 @@ func resultOf(targets []results.Target) DriveResult {
 	reach := results.ReachOf(targets)
 	limited := reach.Limited()
 	failed := reach.Failed
+	known, text := reachText(reach)
 	r := DriveResult{Limit: reach.Served}
 	switch {
 	case failed != nil && failed.FailsOnCharacters():
-		r.Failure = failed.Verdict
-		r.tone = Bad
-		limit, ascii := reachText(reach)
-		r.Limit = limit
 		if limited != nil {
-			r.Limit = *limited.Limit()
-			ascii = breakingText(*limited) + FailureText(*limited)
+			known = *limited.Limit()
+			text = breakingText(*limited) + FailureText(*limited)
 		}
-		r.text = fmt.Sprintf("fails on characters of several bytes, in a message of %s: %s; "+
-			"ASCII %s", results.FormatSize(failed.Size), FailureText(*failed), ascii)
+		text = fmt.Sprintf("fails on characters of several bytes, in a message of %s: %s; "+
+			"ASCII %s", results.FormatSize(failed.Size), FailureText(*failed), text)
+		return DriveResult{Limit: known, Failure: failed.Verdict, text: text, tone: Bad}
 	case len(reach.NotTried) > 0 && limited == nil:
 		r.Failure = results.VerdictNotTried
 		r.tone = Mixed
@@ -67,15 +65,14 @@ func resultOf(targets []results.Target) DriveResult {
 	case failed != nil:
 		r.judge(failed, failingText(*failed, reach.Served), growth)
 	case reach.CutShort != nil:
-		r.Failure = results.VerdictNotTried
-		r.tone = Mixed
-		r.Limit, r.text = reachText(reach)
-		r.text = "INCOMPLETE: " + r.text
+		text = "INCOMPLETE: " + text
+		return DriveResult{
+			Limit: known, Failure: results.VerdictNotTried, text: text, tone: Mixed,
+		}
 	case reach.Stopped != nil:
-		r.Failure = string(results.CannotTell)
-		r.tone = Mixed
-		r.Limit, r.text = reachText(reach)
-		r.text += growth
+		return DriveResult{
+			Limit: known, Failure: string(results.CannotTell), text: text + growth, tone: Mixed,
+		}
 	case reach.Served > 0 && results.RepliesUntried(targets):
 		r.Passed = true
 		r.tone = Mixed

@@ -47,8 +47,8 @@ type Driver struct {
 	demanded map[int]int64 // how many round trips a sweep must make at least, by size
 	// failedStarts counts failed restarts of the server that no record mentions yet.
 	failedStarts int
-	failure      string // how the server failed in the sweep over the sizes; "" if it did not
-	unswept      string // the sizes that the sweep had no time for; "" if it had time for all
+	sweepFailed  bool // the server failed in the sweep over the sizes
+	sweepCut     bool // the sweep had no time for all sizes
 }
 
 // A StartError is returned when the command could not be started at all.
@@ -301,17 +301,15 @@ func (d *Driver) unasked() int64 {
 
 // noteLogged notes in t, once, that the server wrote much to standard error.
 func (d *Driver) noteLogged(t *results.Target) {
-	if d.server == nil || d.isLoud {
+	if d.server == nil || d.isLoud || d.server.Stderr.Total() <= loud {
 		return
 	}
+	d.isLoud = true
 	logged := d.server.Stderr.Total()
-	if logged > loud {
-		d.isLoud = true
-		t.Evidence.Server.LoggedBytes = logged
-		warn(t, "it wrote %s to standard error so far, and drive read them: a client that does "+
-			"not read them can hang, since a pipe holds 65,536 B at most on most systems",
-			stat.FormatBytes(logged))
-	}
+	t.Evidence.Server.LoggedBytes = logged
+	warn(t, "it wrote %s to standard error so far, and drive read them: a client that does "+
+		"not read them can hang, since a pipe holds 65,536 B at most on most systems",
+		stat.FormatBytes(logged))
 }
 
 func warn(t *results.Target, format string, args ...any) {

@@ -55,10 +55,10 @@ func Failed(set *results.Set) error {
 	switch {
 	case failed == nil:
 		return nil
-	case largest == 0:
-		return errors.New("the server fails at the smallest size that was tried")
 	case reach.FailsAtAnySize():
 		return fmt.Errorf("the server fails, and not over a size: %s", afterRequests(*failed))
+	case largest == 0:
+		return errors.New("the server fails at the smallest size that was tried")
 	}
 	return nil
 }
@@ -66,13 +66,10 @@ func Failed(set *results.Set) error {
 // failureOfNoSize returns an error if t is about a failure whose cause was not the size of a
 // message.
 func failureOfNoSize(t results.Target) error {
-	failure := t.Evidence.Failure
 	r := t.Evidence.Replay
 	switch {
 	case t.Verdict == string(target.Overloaded):
 		return errors.New(t.Evidence.Why)
-	case failure != nil && failure.AnySize && failure.ServedBefore > 0:
-		return fmt.Errorf("the server fails, and not over a size: %s", afterRequests(t))
 	case r == nil:
 		return nil
 	case r.FailedAtMessage > 0:

@@ -31,9 +31,7 @@ const (
 func (d *Driver) FindLimits(ctx context.Context, most int, sink Sink) ([]results.Target, error) {
 	most = cmp.Or(most, defaultTo)
 	found, err := d.searchBoth(ctx, most)
-	if err == nil && d.failure != "" {
-		d.warnOfFailure(found, most)
-	} else if err == nil {
+	if err == nil && !d.sweepFailed { // else the characters may have failed, too
 		last := found[len(found)-1]
 		works := cmp.Or(last.RequestLimit, last.ReplyLimit, last.SearchedTo, new(int64))
 		size := min(charactersBytes, int(*works)) / 4 // an answer with escapes is larger
@@ -103,7 +101,7 @@ func (d *Driver) searchBoth(ctx context.Context, most int) ([]results.Target, er
 }
 
 func (d *Driver) limitKind() target.Kind {
-	failed := d.protocol.ToolFails || d.failure != "" && !d.protocol.Echoes
+	failed := d.protocol.ToolFails || d.sweepFailed && !d.protocol.Echoes
 	if d.options.Request != RequestAuto || d.options.Tool != "" || failed {
 		return target.Tool
 	}
@@ -113,20 +111,6 @@ func (d *Driver) limitKind() target.Kind {
 // sized returns a function that makes a request of this kind and of a given size.
 func (d *Driver) sized(kind target.Kind) func(int) *target.Request {
 	return func(size int) *target.Request { return d.protocol.Request(kind, size) }
-}
-
-// warnOfFailure warns, if all sizes work now, that the earlier failure was not due to the size of a
-// message.
-func (d *Driver) warnOfFailure(found []results.Target, most int) {
-	for _, t := range found {
-		if t.SearchedTo == nil {
-			return
-		}
-	}
-	if *found[0].SearchedTo >= int64(most) {
-		warn(&found[0], "the failure in the sweep is not one of size, "+
-			"since all sizes work when tried again: %s", d.failure)
-	}
 }
 
 // A search holds the sizes that were tried so far, and the outcome of each.
@@ -348,9 +332,9 @@ func (s *search) record() results.Target {
 		t.Evidence.Server.Uncompared = false
 	}
 	largest := int64(s.tried[s.Low].Size)
-	if s.side == requestSide && s.driver.unswept != "" {
-		warn(&t, "%s nothing but the limit was measured: the time was too short for more",
-			s.driver.unswept)
+	if s.side == requestSide && s.driver.sweepCut && !s.driver.sweepFailed {
+		warn(&t, "the time was too short to measure all sizes: of some, nothing but the limit "+
+			"is known")
 	}
 	s.driver.noteLogged(&t)
 	if s.High == 0 {

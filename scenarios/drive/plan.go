@@ -56,7 +56,7 @@ func (d *Driver) Drive(ctx context.Context, p Plan, sink Sink) error {
 		sizes = Doubling(defaultFrom, defaultTo)
 	}
 	d.demanded = p.least
-	found, cutShort, err := d.firstSweep(ctx, sizes, sink)
+	found, err := d.firstSweep(ctx, sizes, sink)
 	sweep := results.ReachOf(found)
 	anySize := false // the server fails whatever the size
 	if sweep.Failed != nil {
@@ -64,7 +64,7 @@ func (d *Driver) Drive(ctx context.Context, p Plan, sink Sink) error {
 		anySize = f != nil && f.AnySize
 	}
 	triesReplies := d.options.ReplyTool != "" // which the sweep does not call
-	needsLimits := p.Limits || triesReplies || cutShort || d.failure != ""
+	needsLimits := p.Limits || triesReplies || d.sweepCut || d.sweepFailed
 	if err == nil && needsLimits && !anySize {
 		var limits []results.Target
 		limits, err = d.FindLimits(ctx, sizes[len(sizes)-1], sink)
@@ -118,10 +118,10 @@ func (d *Driver) keepNotTried(
 var errHalfTime = errors.New("half of the time is over")
 
 // firstSweep measures one size after the other, up to the first size that fails, or until half of
-// the time is over, which it reports. It updates d.failure and d.unswept.
+// the time is over. It sets d.sweepFailed and d.sweepCut.
 func (d *Driver) firstSweep(
 	ctx context.Context, sizes []int, sink Sink,
-) (found []results.Target, cutShort bool, err error) {
+) ([]results.Target, error) {
 	half := ctx
 	end, ok := ctx.Deadline()
 	if ok {
@@ -133,22 +133,12 @@ func (d *Driver) firstSweep(
 	if sweep.Growth != nil { // from the sizes that were measured, even if time is over
 		err = errors.Join(err, sink(d.growthRecord(*sweep.Growth)))
 	}
-	d.failure = ""
-	reach := results.ReachOf(sweep.Targets)
-	if reach.Failed != nil {
-		d.failure = afterRequests(*reach.Failed)
+	d.sweepFailed = results.ReachOf(sweep.Targets).Failed != nil
+	d.sweepCut = errors.Is(err, errHalfTime)
+	if d.sweepCut {
+		err = nil
 	}
-	if !errors.Is(err, errHalfTime) {
-		return sweep.Targets, false, err
-	}
-	switch {
-	case d.failure != "":
-	case reach.Served == 0:
-		d.unswept = "of all sizes"
-	default:
-		d.unswept = "above " + stat.FormatBytes(reach.Served)
-	}
-	return sweep.Targets, true, nil
+	return sweep.Targets, err
 }
 
 // growthIn measures how time grows with message size, up to most bytes, in pipes of capacity bytes.

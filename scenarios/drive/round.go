@@ -175,12 +175,9 @@ func (r *loadRound) nextDue() time.Duration {
 // may be sent.
 const batchBytes = 32 << 10
 
-// A server that is at work gets up to mostWaits times the usual limit to answer.
-const mostWaits = 10
-
 // batch sends n requests in as few calls as possible.
 func (r *loadRound) batch(ctx context.Context, n int64) error {
-	patient, stop := r.server.Patient(ctx, r.limit, mostWaits*r.limit)
+	patient, stop := r.server.Patient(ctx, r.limit, target.MaxPatience*r.limit)
 	defer stop()
 	before := r.server.In.Bytes()
 	err := r.server.Batch(patient, func(w framers.Writer) error { return r.write(w, n) })
@@ -220,7 +217,7 @@ func (r *loadRound) write(w framers.Writer, n int64) error {
 // from the start of the round. It returns an error if the server owes an answer and does nothing
 // for r.limit.
 func (r *loadRound) wait(ctx context.Context, end time.Duration) error {
-	patient, stop := r.server.Patient(ctx, r.limit, mostWaits*r.limit)
+	patient, stop := r.server.Patient(ctx, r.limit, target.MaxPatience*r.limit)
 	defer stop()
 	due := time.NewTimer(end - time.Since(r.began))
 	defer due.Stop()

@@ -56,7 +56,7 @@ func (o *Outcome) fail(v Verdict, format string, args ...any) {
 
 // The factors by which the time limit grows for a server that is still at work.
 const (
-	maxPatience   = 10
+	MaxPatience   = 10
 	briefPatience = 2 // of a Request with Brief
 )
 
@@ -87,7 +87,7 @@ func (s *Server) Trip(ctx context.Context, r *Request, i int64) (Outcome, error)
 	}
 	if out.Verdict != OK && !r.Brief {
 		out.Evidence = cmp.Or(out.Evidence, new(results.FailureEvidence))
-		out.Evidence.Computed = time.Since(began) >= maxPatience*limit && s.computes(before)
+		out.Evidence.Computed = time.Since(began) >= MaxPatience*limit && s.computes(before)
 		s.Explain(ctx, before, &out)
 		if r.AtEnd {
 			s.explainAtEnd(&out)
@@ -116,10 +116,10 @@ func (s *Server) Trip(ctx context.Context, r *Request, i int64) (Outcome, error)
 	return out, nil
 }
 
-// SendWithin sends messages within limit, or within maxPatience times limit if the server is still
+// SendWithin sends messages within limit, or within MaxPatience times limit if the server is still
 // at work.
 func (s *Server) SendWithin(ctx context.Context, limit time.Duration, msgs ...[]byte) error {
-	patient, stop := s.Patient(ctx, limit, maxPatience*limit)
+	patient, stop := s.Patient(ctx, limit, MaxPatience*limit)
 	defer stop()
 	for _, msg := range msgs {
 		if err := s.Send(patient, msg); err != nil {
@@ -131,7 +131,7 @@ func (s *Server) SendWithin(ctx context.Context, limit time.Duration, msgs ...[]
 
 // sendTogether is like SendWithin, but joins the messages, as far as they fit into one write.
 func (s *Server) sendTogether(ctx context.Context, limit time.Duration, msgs [][]byte) error {
-	patient, stop := s.Patient(ctx, limit, maxPatience*limit)
+	patient, stop := s.Patient(ctx, limit, MaxPatience*limit)
 	defer stop()
 	return s.Batch(patient, func(w framers.Writer) error {
 		for _, msg := range msgs {
@@ -258,13 +258,13 @@ func (s *Server) losesRest() bool {
 	return s.Partial() > 0 && proc.NonBlocking(s.Process.Cmd.Process.Pid, 1)
 }
 
-// await waits for an outcome within limit, or within maxPatience times limit if the server is still
+// await waits for an outcome within limit, or within MaxPatience times limit if the server is still
 // at work. It does not wait long for the rest of the answer, which has to have this id, if the rest
 // seems to be lost.
 func (s *Server) await(
 	ctx context.Context, got <-chan Outcome, id []byte, began time.Time, limit time.Duration,
 ) Outcome {
-	patient, stop := s.Patient(ctx, limit, maxPatience*limit)
+	patient, stop := s.Patient(ctx, limit, MaxPatience*limit)
 	defer stop()
 	look := time.NewTicker(lookTime)
 	defer look.Stop()
@@ -285,7 +285,7 @@ func (s *Server) await(
 		case <-look.C:
 			if !isHurried && (s.Strays.hasHalf(string(id)) || s.losesRest()) {
 				isHurried = true
-				patient, stop = s.Patient(ctx, min(limit, restTime), maxPatience*limit)
+				patient, stop = s.Patient(ctx, min(limit, restTime), MaxPatience*limit)
 				defer stop()
 			}
 			continue
