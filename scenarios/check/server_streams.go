@@ -101,13 +101,9 @@ func sendsMany(ctx context.Context, c *serverCase) error {
 	}
 	c.server.Out.Resume()
 	written = c.server.Out.Bytes() - written
-	lines, _ := c.server.Strays.Lines()
 	c.server.Explain(ctx, before, &out)
-	isWhole := written >= int64(burst.n*len(r.Payload()))
-	switch {
-	case out.Verdict == target.Unanswered && lines > 0 && isWhole:
-		out.Verdict = target.Mixed // no byte is missing, but messages are
-	case c.pipes.NonBlock:
+	isWhole := written >= int64(burst.n*len(r.Payload())) // else a part of an answer was lost
+	if c.pipes.NonBlock && (out.Verdict != target.Mixed || !isWhole) {
 		c.Advice = adviceFor(classLost, c.options.Command)
 		out.Why = "its standard output was made non-blocking; " + out.Why
 	}

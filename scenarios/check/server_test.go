@@ -448,9 +448,9 @@ func TestALargeReplyToANonBlockingPipe(t *testing.T) {
 func TestAnswersThatMixAreToldFromLostOnes(t *testing.T) {
 	t.Parallel()
 	for situation, found := range map[string]string{
-		"slow-reader":        "mixed messages: no answer in time, but ",
-		"nonblocking-stdout": "mixed messages: no answer in time, but ",
-		"both-write":         "mixed messages: no answer in time, but ",
+		"slow-reader":        "mixed messages: ",
+		"nonblocking-stdout": "mixed messages: ",
+		"both-write":         "mixed messages: ",
 		"pipelined":          " of 32 requests sent at once were answered, each by its id",
 	} {
 		t.Run(situation, func(t *testing.T) {

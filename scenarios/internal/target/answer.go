@@ -102,11 +102,8 @@ func (r *Request) explain(reply []byte) Outcome {
 	nearest := wrong(Corrupt, 0, "the answer (%s bytes) holds nothing of what was sent",
 		grouped(len(reply)))
 	for text := range texts(reply) {
-		if other := otherCopy(payload, text); other != "" {
-			nearest.Why = fmt.Sprintf("it has the text of request %s, and answers request %s",
-				other, strings.TrimLeft(string(payload[:StampDigits]), "0"))
-			nearest.advice = adviceOnID
-			return nearest
+		if isCopy(payload, text) {
+			return checkStamps(payload, text)
 		}
 		i := bytes.Index([]byte(text), payload[:min(StampDigits, len(payload))])
 		if i < 0 {
@@ -123,16 +120,29 @@ func (r *Request) explain(reply []byte) Outcome {
 	return nearest
 }
 
-// otherCopy returns the number of the request whose payload the text is, if only that number differs
-// from payload. Otherwise, it returns "".
-func otherCopy(payload []byte, text string) string {
+// isCopy reports whether a text differs from payload at most in the numbers at its ends.
+func isCopy(payload []byte, text string) bool {
 	last := len(payload) - StampDigits
-	if last < StampDigits || len(text) != len(payload) ||
-		text[StampDigits:last] != string(payload[StampDigits:last]) ||
-		text[:StampDigits] != text[last:] || text[last:] == string(payload[last:]) {
-		return ""
+	return last >= StampDigits && len(text) == len(payload) &&
+		text[StampDigits:last] == string(payload[StampDigits:last])
+}
+
+// checkStamps judges an answer whose text differs from payload at most in the numbers at its ends.
+func checkStamps(payload []byte, text string) Outcome {
+	if text == string(payload) {
+		return fine
 	}
-	return cmp.Or(strings.TrimLeft(text[last:], "0"), "0")
+	number := func(digits string) string { return cmp.Or(strings.TrimLeft(digits, "0"), "0") }
+	asked := number(string(payload[:StampDigits]))
+	first := number(text[:StampDigits])
+	last := number(text[len(text)-StampDigits:])
+	if first != last {
+		return wrong(Mixed, 0, "the answer to request %s begins as that to request %s, and ends "+
+			"as that to request %s", asked, first, last)
+	}
+	out := wrong(Corrupt, 0, "it has the text of request %s, and answers request %s", last, asked)
+	out.advice = adviceOnID
+	return out
 }
 
 // checkTool judges the answer of a tool, whatever the tool is to answer, and returns its text.

@@ -58,6 +58,21 @@ func TestAnAnswerToAnotherRequestIsNamed(t *testing.T) {
 	}
 }
 
+// A text that begins as that of one request and ends as that of another is no damage, either.
+func TestTextsThatMixAreNamed(t *testing.T) {
+	t.Parallel()
+	r := newRequest(`{"id":`+idMark+`,"text":"`, `"}`, 1000)
+	text := payloadOf(r, 8)
+	copy(text[len(text)-StampDigits:], payloadOf(r, 7))
+	r.Number(8)
+	reply := `{"result":{"content":[{"type":"text","text":"` + string(text) + `"}]}}`
+	out := r.explain([]byte(reply))
+	const says = "the answer to request 8 begins as that to request 8, and ends as that to request 7"
+	if out.Verdict != Mixed || out.Why != says {
+		t.Errorf("%s: %s", out.Verdict, out.Why)
+	}
+}
+
 // payloadOf returns the payload of a copy of the request.
 func payloadOf(r *Request, i int64) []byte {
 	r.Number(i)
