@@ -171,7 +171,7 @@ func breakingText(t results.Target) string {
 	at := stat.FormatBytes(limit + 1)
 	of := "" // the sizes in the table are those of requests
 	if t.RequestLimit == nil {
-		of = "replies of "
+		of = t.LimitOf() + " of "
 	}
 	e := t.Evidence.Limit
 	switch {

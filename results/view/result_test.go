@@ -79,6 +79,14 @@ func TestWhatAServerComesTo(t *testing.T) {
 			false, "breaks at replies of 8,388,609 B: corrupt",
 		},
 		{
+			"calls of the tool are not answered",
+			[]results.Target{{
+				Verdict: "deaf", ReplyLimit: new(int64(8 << 20)),
+				Evidence: results.TargetEvidence{Limit: &results.LimitEvidence{Side: "reply"}},
+			}},
+			false, "breaks at calls of the tool of 8,388,609 B: no reply, process alive",
+		},
+		{
 			"requests break first",
 			[]results.Target{
 				{Verdict: "exit 0", RequestLimit: new(int64(5 << 20))},

@@ -141,7 +141,7 @@ func checkStamps(payload []byte, text string) Outcome {
 			"as that to request %s", asked, first, last)
 	}
 	out := wrong(Corrupt, 0, "it has the text of request %s, and answers request %s", last, asked)
-	out.advice = adviceOnID
+	out.advice = adviceOnText
 	return out
 }
 

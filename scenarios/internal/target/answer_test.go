@@ -53,7 +53,7 @@ func TestAnAnswerToAnotherRequestIsNamed(t *testing.T) {
 	out := r.explain([]byte(reply))
 	out.Evidence = new(results.FailureEvidence)
 	const says = "it has the text of request 7, and answers request 8; "
-	if out.Verdict != Corrupt || out.Advice("") != says+adviceOnID {
+	if out.Verdict != Corrupt || out.Advice("") != says+adviceOnText {
 		t.Errorf("%s: %s", out.Verdict, out.Advice(""))
 	}
 }

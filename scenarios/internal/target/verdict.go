@@ -125,6 +125,10 @@ const adviceInPieces = "send the answer as one whole message (in MCP one line; M
 const adviceOnID = "an answer belongs to the request whose id it has: copy the id of the " +
 	"request, unchanged and of the same type"
 
+// adviceOnText is for an answer with the text of another request.
+const adviceOnText = "it is the answer to another request: keep each text with the id of its " +
+	"request"
+
 // AdviceOneRead is for a server that refuses two messages in one read, and answers each alone.
 const AdviceOneRead = "takes what one read returns for one message: split its input at newlines"
 
