@@ -89,7 +89,7 @@ func TestCheckSaysHowAServerBreaksOnce(t *testing.T) {
 func TestCheckSaysWhatIsNotAboutASize(t *testing.T) {
 	t.Parallel()
 	said := strings.Join(checked("calls 51", drivetest.Limit(4<<10)), "\n")
-	const want = "the server fails, and not over a size: exit 1 after 50 answered requests"
+	const want = "the server fails, and not over a size: exited (code 1) after 50 answered requests"
 	if !strings.Contains(said, want) {
 		t.Errorf("said %q, want %q in it", said, want)
 	}
