@@ -88,8 +88,8 @@ func TestCheckSaysHowAServerBreaksOnce(t *testing.T) {
 // besides its answers is logged, and fails no test, as it does not fail the command drive.
 func TestCheckSaysWhatIsNotAboutASize(t *testing.T) {
 	t.Parallel()
-	said := strings.Join(checked("calls 51", drivetest.Limit(4<<10)), "\n")
-	const want = "the server fails, and not over a size: exited (code 1) after 50 answered requests"
+	said := strings.Join(checked("calls 4", drivetest.Limit(4<<10)), "\n")
+	const want = "the server fails, and not over a size: exited (code 1) after 3 answered requests"
 	if !strings.Contains(said, want) {
 		t.Errorf("said %q, want %q in it", said, want)
 	}
