@@ -271,7 +271,8 @@ func TestAReplayNamesWhatALanguageServerDidWrong(t *testing.T) {
 			"a message came that announces 58 B and goes on behind them", "count them"},
 		{"mislength -1 tells", "wrong length",
 			"a message came that announces 62 B and goes on behind them", "count them"},
-		{"mislength 0 mixes", "mixed messages", "; a message came with the beginning of another in it",
+		{"mislength 0 mixes", "mixed messages", "; a message came with the beginning of " +
+			"another in it",
 			"two writers of the server mix their messages"},
 		{"mislength 0 deaf", "deaf", "; right after message 1, open of 150,045 B, which expects " +
 			"no answer; without message 1 it is answered", "B of what was sent, then stopped " +

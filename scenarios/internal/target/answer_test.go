@@ -67,7 +67,8 @@ func TestTextsThatMixAreNamed(t *testing.T) {
 	r.Number(8)
 	reply := `{"result":{"content":[{"type":"text","text":"` + string(text) + `"}]}}`
 	out := r.explain([]byte(reply))
-	const says = "the answer to request 8 begins as that to request 8, and ends as that to request 7"
+	const says = "the answer to request 8 begins as that to request 8, and ends " +
+		"as that to request 7"
 	if out.Verdict != Mixed || out.Why != says {
 		t.Errorf("%s: %s", out.Verdict, out.Why)
 	}
