@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"html"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -277,6 +278,9 @@ const (
 	widerBoldType = vg.Length(1.25)
 )
 
+// units matches a word that is the unit of the number before it.
+var units = regexp.MustCompile(`^(%|[nµm]?s|[kKMGT]?i?B(/s)?)[,.;)]*$`)
+
 // breakText breaks lines at spaces, so that none is wider than width, even in another typeface.
 func breakText(lines []string, in text.Style, width vg.Length) []string {
 	wider := widerType
@@ -288,8 +292,8 @@ func breakText(lines []string, in text.Style, width vg.Length) []string {
 		current := ""
 		for _, word := range strings.Fields(line) {
 			longer := strings.TrimSpace(current + " " + word)
-			percent := strings.HasPrefix(word, "%") // stays on the line of its number
-			if current != "" && !percent && wider*in.Width(longer) > width {
+			isUnit := units.MatchString(word) // stays on the line of its number
+			if current != "" && !isUnit && wider*in.Width(longer) > width {
 				out = append(out, current)
 				longer = word
 			}

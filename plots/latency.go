@@ -2,7 +2,6 @@ package plots
 
 import (
 	"fmt"
-	"math"
 	"slices"
 
 	"github.com/pipebench/pipebench/results"
@@ -44,7 +43,7 @@ func latencyChart(key, start string) func(rows) Chart {
 		}
 		c.addLatencies(r, key)
 		c.dropRarePercentiles()
-		c.Title = start + r.latencySpan(key, c.X.Places)
+		c.Title = start + r.latencySpan(key)
 		return c
 	}
 }
@@ -110,8 +109,8 @@ func percentiles(row stat.Row, key string) []Point {
 func isRoughTime(row stat.Row, key string) bool { return view.IsRough(row.Estimates[key+".p50"]) }
 
 // latencySpan returns the end of a title, about the latency of the smallest messages: " of 256 B on
-// one CPU takes 2.8 to 4.1 µs (median of messages)". It adds a high percentile that is shown.
-func (r rows) latencySpan(key string, shown []string) string {
+// one CPU takes 2.8 to 4.1 µs (median of messages)".
+func (r rows) latencySpan(key string) string {
 	r = r.where(func(row stat.Row) bool { return !isRoughTime(row, key) })
 	if len(r.all) == 0 {
 		return ", by percentile of messages"
@@ -119,25 +118,10 @@ func (r rows) latencySpan(key string, shown []string) string {
 	size := r.sizes()[0]
 	r = withValue(r, sizeOf, size)
 	placement := r.all[0].Cell.Placement
-	high := shown[len(shown)-1]
-	if slices.Contains(shown, "p99") {
-		high = "p99"
-	}
-	least, most := math.Inf(1), math.Inf(-1) // of the high percentile
-	low, top := math.Inf(1), math.Inf(-1)    // of the median
-	isRough := false                         // a high percentile that is drawn
-	for _, row := range withValue(r, placementOf, placement).all {
-		typical := float64(*row.Latency[key].Quantile("p50"))
-		low, top = min(low, typical), max(top, typical)
-		if ns := row.Latency[key].Quantile(high); ns != nil {
-			least, most = min(least, float64(*ns)), max(most, float64(*ns))
-			isRough = isRough || view.IsRough(row.Estimates[key+"."+high])
-		}
-	}
-	text := fmt.Sprintf(" of %s %s takes %s (median of messages)", view.SizeTitle(size),
-		results.PlacementPhrase(placement), fromTo(low, top, Nanos))
-	if least <= most && high != "p50" && !isRough { // the range must hold every point
-		text += ", " + fromTo(least, most, Nanos) + " (" + high + ")"
-	}
-	return text
+	medians := values(withValue(r, placementOf, placement), func(row stat.Row) float64 {
+		return float64(*row.Latency[key].Quantile("p50"))
+	})
+	return fmt.Sprintf(" of %s %s takes %s (median of messages)", view.SizeTitle(size),
+		results.PlacementPhrase(placement),
+		fromTo(slices.Min(medians), slices.Max(medians), Nanos))
 }

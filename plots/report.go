@@ -96,7 +96,6 @@ type reporter struct {
 	page     // without Sections
 	sections []view.Section
 	pictures map[string][]template.HTML // by the ID of their section
-	key      string                     // title of the picture that shows the answer; "" if none
 }
 
 // write writes the page with the given charts. If the page would be too large, its tables get fewer
@@ -132,28 +131,17 @@ func (r *reporter) write(w io.Writer, charts []Chart, problems []results.Problem
 	return nil
 }
 
-// setTitle sets the title of the page. It is the title in the options or, if there is none, the
-// title of the picture that shows the main result. Without such a picture, it is the main result
-// itself.
+// setTitle sets the title of the page, which is the main result if the options have none. The
+// first section has that title, too, and does not say it again.
 func (r *reporter) setTitle() {
 	answer := &r.sections[0]
-	if answer.Final { // no picture may replace this title
-		r.key = ""
-	}
-	r.Title = cmp.Or(r.Title, r.key, answer.Title)
-	inTitle := strings.Contains(r.Title, answer.Title)
-	inLead := len(answer.Lead) > 0 && strings.HasPrefix(answer.Lead[0], answer.Title)
-	if !inTitle && !inLead { // the page must have the answer somewhere
+	if r.Title == "" {
+		r.Title = answer.Title
+	} else if len(answer.Lead) == 0 || !strings.HasPrefix(answer.Lead[0], answer.Title) {
 		answer.Lead = append([]string{answer.Title + "."}, answer.Lead...)
 	}
 	answer.Title = r.Title
-	answer.Lead = slices.DeleteFunc(slices.Clone(answer.Lead), func(text string) bool {
-		return strings.HasPrefix(answer.Title, strings.TrimSuffix(text, "."))
-	})
 }
-
-// answers are the names of the charts that can show the main result of a page.
-var answers = []string{"ratio", "server", "wait"}
 
 // draw draws as many charts as a page has room for, each once for screens and once for phones.
 func (r *reporter) draw(charts []Chart) error {
@@ -178,9 +166,6 @@ func (r *reporter) draw(charts []Chart) error {
 		_, narrow, _ := bytes.Cut(forPhone, []byte("<svg "))
 		picture := template.HTML(`<figure id="plot-` + c.Name + `"><svg class="plot" ` +
 			string(element) + `<svg class="plot phone" ` + string(narrow) + "</figure>") // escaped
-		if slices.Contains(answers, c.Name) {
-			r.key = cmp.Or(r.key, c.Title)
-		}
 		r.pictures[c.section] = append(r.pictures[c.section], picture)
 	}
 	return nil

@@ -1,7 +1,6 @@
 package plots
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 
@@ -63,41 +62,33 @@ func goodputChart(all rows) Chart {
 	c := r.streamChart("goodput", goodputAxis, metricPoint("goodput"), false) // lines
 	c.Title = goodputTitle(r)
 	c.Notes = []string{mediansNote}
-	c.addLevers(r, all)
 	return c
 }
 
 // goodputTitle says how fast framings carry messages. It takes the largest message size at which
-// figures are not in doubt.
+// most figures are not in doubt, and names the framings whose figures are.
 func goodputTitle(r rows) string {
 	framed := r.where(func(row stat.Row) bool { return !isRaw(row.Cell.Framing) })
-	if len(framed.all) > 0 {
-		r = framed
-	}
-	carry := "Framings carry "
-	if names := values(r, framingName); len(names) == 1 {
-		carry = names[0] + " carries "
-	}
-	for _, size := range slices.Backward(r.sizes()) {
+	isSure := func(row stat.Row) bool { return !view.IsRough(row.Estimates["goodput"]) }
+	for _, size := range slices.Backward(framed.sizes()) {
 		var parts []string
-		for _, placement := range values(r, placementOf) {
-			own := withValue(withValue(r, placementOf, placement), sizeOf, size)
-			sure := own.where(func(row stat.Row) bool {
-				return !view.IsRough(row.Estimates["goodput"])
-			})
-			if 2*len(sure.all) <= len(own.all) || len(parts) == 2 {
+		for _, place := range values(framed, placeName) {
+			own := withValue(withValue(framed, placeName, place), sizeOf, size)
+			sure := own.where(isSure)
+			if 2*len(sure.all) <= len(own.all) || len(parts) == 2 || size == 0 {
 				continue
-			}
-			where := results.PlacementPhrase(placement)
-			if placement == "free" {
-				where = "unpinned"
 			}
 			medians := values(sure, medianGoodput)
 			span := fromTo(slices.Min(medians), slices.Max(medians), Rate)
-			parts = append(parts, span+" "+where)
+			parts = append(parts, span+" on "+place)
+			if len(sure.all) < len(own.all) {
+				inDoubt := own.where(func(row stat.Row) bool { return !isSure(row) })
+				names := strings.Join(values(inDoubt, framingName), ", ")
+				parts[len(parts)-1] += " (" + names + " in doubt)"
+			}
 		}
-		if len(parts) > 0 && size > 0 {
-			return carry + view.SizeTitle(size) + " at " + strings.Join(parts, ", ")
+		if len(parts) > 0 {
+			return "Framings carry " + view.SizeTitle(size) + " at " + strings.Join(parts, ", ")
 		}
 	}
 	return "Goodput by message size"
@@ -151,48 +142,10 @@ func overheadChart(all rows) Chart {
 	}
 	return Chart{
 		Name:     "overhead",
-		Title:    panels[0].overheadTitle(sizes),
+		Title:    "Bytes that framing adds, by message size",
 		Subtitle: []string{"exact, and the same on every pipe: wire bytes ÷ payload bytes − 1"},
 		X:        sizeAxis("message size", sizes),
 		Y:        Axis{Label: "bytes added to the payload", Log: true, Unit: Percent},
 		Panels:   panels,
 	}
-}
-
-// overheadTitle says how much framings add at most to the smallest and to the largest messages.
-func (p Panel) overheadTitle(sizes []int) string {
-	last := len(sizes) - 1
-	small, toSmall := p.highestAt(0)
-	large, toLarge := p.highestAt(last)
-	if small == "" || large == "" {
-		return "Bytes that framing adds, by message size"
-	}
-	first := results.FormatPercent(toSmall) + " at " + view.SizeTitle(sizes[0])
-	if small != large {
-		first += " (" + small + ")"
-	}
-	return fmt.Sprintf("Framing adds at most %s, %s at %s (%s)",
-		first, results.FormatPercent(toLarge), view.SizeTitle(sizes[last]), large)
-}
-
-// highestAt returns the names and the height of the series that are highest at the place x. The
-// names are "" if no series is above 0 there.
-func (p Panel) highestAt(x int) (names string, y float64) {
-	for _, s := range p.Series {
-		highest := 0.0
-		for _, point := range s.Points {
-			if point.X == x {
-				highest = max(highest, point.Y)
-			}
-		}
-		switch {
-		case highest == 0 || highest < y:
-		case highest == y:
-			names += ", " + s.Name
-		default:
-			names = s.Name
-			y = highest
-		}
-	}
-	return names, y
 }

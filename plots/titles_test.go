@@ -10,51 +10,6 @@ import (
 	"github.com/pipebench/pipebench/results/view"
 )
 
-// Each end of the title of overhead has the framing that adds most there. An end that nothing is
-// known of is left out.
-func TestOverheadTitle(t *testing.T) {
-	type wire struct{ small, large int64 } // of 1000 and 100000 bytes of payload
-	for _, tt := range []struct {
-		name    string
-		framing map[string]wire
-		empty   bool // the small messages carried nothing
-		want    string
-	}{
-		{"one framing", map[string]wire{"content-length": {1020, 100020}, "ndjson": {1001, 100001}},
-			false, "Framing adds at most 2.0 % at 1,000 B, 0.020 % at 100,000 B (content-length)"},
-		{"two framings",
-			map[string]wire{"content-length": {1020, 100020}, "ndjson": {1001, 101000}}, false,
-			"Framing adds at most 2.0 % at 1,000 B (content-length), " +
-				"1.0 % at 100,000 B (ndjson)"},
-		{"two framings alike", map[string]wire{"content-length": {1020, 100020},
-			"length-prefix": {1020, 100020}, "ndjson": {1001, 100001}}, false,
-			"Framing adds at most 2.0 % at 1,000 B, 0.020 % at 100,000 B " +
-				"(content-length, length-prefix)"},
-		{"no payload", map[string]wire{"content-length": {1020, 100020}, "ndjson": {1001, 100001}},
-			true, "Bytes that framing adds, by message size"},
-		{"raw alone", map[string]wire{"raw": {1000, 100000}},
-			false, "Bytes that framing adds, by message size"},
-	} {
-		set := &results.Set{}
-		for framing, w := range tt.framing {
-			small := results.Record{Cell: testCell(framing, 1000, "same", "stream")}
-			large := results.Record{Cell: testCell(framing, 100000, "same", "stream")}
-			small.Samples = []results.Sample{{ElapsedNS: 1e6, Messages: 1, PayloadBytes: 1000,
-				WireBytes: w.small}}
-			large.Samples = []results.Sample{{ElapsedNS: 1e6, Messages: 1, PayloadBytes: 100000,
-				WireBytes: w.large}}
-			if tt.empty {
-				small.Samples[0].PayloadBytes = 0
-			}
-			set.Add(small)
-			set.Add(large)
-		}
-		if c := overheadChart(rowsOf(set)); c.Title != tt.want {
-			t.Errorf("%s: title %q, want %q", tt.name, c.Title, tt.want)
-		}
-	}
-}
-
 // The picture of ratios says in its title between which shares of the text the framings lie, and
 // the condition of the text.
 func TestRatioTitleHasTheTextsShares(t *testing.T) {
@@ -69,80 +24,6 @@ func TestRatioTitleHasTheTextsShares(t *testing.T) {
 		}
 		if !strings.Contains(title, " if the reader does nothing (") {
 			t.Errorf("title %q lacks the condition of the text:\n%s", title, told)
-		}
-	}
-}
-
-func TestChunkTitle(t *testing.T) {
-	const none = "No difference in goodput seen between chunk sizes; more samples may tell more"
-	doubtful := Point{X: 1, Y: 50, Low: 1, High: 99, Doubt: true}
-	for _, tt := range []struct {
-		name, line string
-		points     []Point
-		want       string
-	}{
-		{"a loss", "chunked", []Point{exact(0, 80), exact(1, 100)},
-			"Chunks of 4 KiB carry 20 % less per second than chunks of 8 KiB (one CPU)"},
-		{"a loss at one of several sizes", "chunked, 1 MiB messages",
-			[]Point{exact(0, 80), exact(1, 100)}, "Chunks of 4 KiB carry 20 % less per second " +
-				"than chunks of 8 KiB (one CPU, 1 MiB messages)"},
-		{"a tiny loss", "chunked", []Point{exact(0, 99.7), exact(1, 100)}, none},
-		{"in doubt", "chunked", []Point{exact(0, 80), doubtful},
-			"Too noisy to tell what the size of chunks does to goodput; more samples may " +
-				"tell more"},
-	} {
-		c := Chart{X: Axis{Places: []string{"4 KiB", "8 KiB"}}}
-		c.Panels = []Panel{{Title: "one CPU", Series: []Series{{Name: tt.line, Points: tt.points}}}}
-		if got := c.chunkTitle(); got != tt.want {
-			t.Errorf("%s: title %q, want %q", tt.name, got, tt.want)
-		}
-	}
-}
-
-// Only panels that have chunks and whole messages tell what chunks gain: the ratio of two points
-// that are drawn, neither of them hollow. A panel in which noise hides it says nothing of the
-// others.
-func TestChunksGain(t *testing.T) {
-	const general = "How long a small message waits behind large ones"
-	const start, end = "With chunks of 4 KiB, a small message waits ", " as long"
-	const noisy = "Too noisy to tell how much chunks shorten the wait of small messages; " +
-		"more samples may tell more"
-	type panel struct{ chunked, whole []int64 }
-	small := slices.Repeat([]int64{10e6}, 6)
-	wild := []int64{1e6, 40e6, 2e6, 80e6, 1e6, 50e6}
-	both := panel{small, slices.Repeat([]int64{90e6}, 6)}
-	more := panel{small, slices.Repeat([]int64{200e6}, 6)}
-	rough := panel{wild, []int64{4e6, 160e6, 8e6, 320e6, 4e6, 200e6}}
-	uneven := panel{[]int64{14e6, 14e6, 14e6, 10e6, 10e6, 10e6, 10e6}, // medians 10 and 100 ms
-		[]int64{100e6, 100e6, 100e6, 100e6, 60e6, 60e6, 60e6}}
-	opposed := panel{[]int64{7e6, 13e6, 7e6, 13e6, 7e6, 13e6}, // medians 10 and 100 ms
-		[]int64{130e6, 70e6, 130e6, 70e6, 130e6, 70e6}}
-	alone := panel{small, nil}
-	hidden := panel{small, wild}
-	for _, tt := range []struct {
-		panels []panel
-		want   string
-	}{
-		{[]panel{alone, both}, start + "11 %" + end},
-		{[]panel{more, both}, start + "5.0 to 11 %" + end},
-		{[]panel{both, hidden}, start + "11 %" + end + ", where noise does not hide it"},
-		{[]panel{rough}, noisy},
-		{[]panel{uneven}, start + "10 %" + end},
-		{[]panel{opposed}, start + "10 %" + end},
-		{[]panel{both, {small, small}}, general},
-		{[]panel{hidden}, noisy},
-	} {
-		set := &results.Set{Environments: []results.Environment{testMachine("run-1", "linux")}}
-		for i, p := range tt.panels {
-			for _, framing := range []string{"chunked:4096", "chunked:61440"} {
-				set.Add(waitRecord(t, framing, int64(i+1)*1e6, p.chunked...))
-			}
-			if p.whole != nil {
-				set.Add(waitRecord(t, "ndjson", int64(i+1)*1e6, p.whole...))
-			}
-		}
-		if c := waitChart(rowsOf(set)); c.Title != tt.want {
-			t.Errorf("title %q, want %q", c.Title, tt.want)
 		}
 	}
 }
@@ -238,35 +119,6 @@ func TestRoughTimesAreNotClaimed(t *testing.T) {
 		claims := strings.Contains(c.Title, "(median of messages)")
 		if claims == tt.doubt || c.points()[0].Doubt != tt.doubt {
 			t.Errorf("%d samples: title %q, %+v", tt.samples, c.Title, c.points()[0])
-		}
-	}
-}
-
-// A range in the title holds every point that is drawn, so a rough percentile has none.
-func TestARoughPercentileIsNotInTheTitle(t *testing.T) {
-	for _, isRough := range []bool{false, true} {
-		set := &results.Set{}
-		for _, framing := range []string{"raw", "ndjson"} {
-			r := results.Record{Cell: testCell(framing, 256, "same", "roundtrip")}
-			for i := range int64(12) {
-				slow := int64(9000)
-				if isRough && framing == "ndjson" {
-					slow += 90_000 * (i % 2)
-				}
-				times := slices.Concat(slices.Repeat([]int64{2000}, 950),
-					slices.Repeat([]int64{slow}, 50))
-				l, err := results.NewLatency(times)
-				if err != nil {
-					t.Fatal(err)
-				}
-				r.Samples = append(r.Samples, results.Sample{ElapsedNS: 4e6, Messages: 1000,
-					PayloadBytes: 256_000, Latency: map[string]results.Latency{"roundtrip": l}})
-			}
-			set.Add(r)
-		}
-		title := chartOfName(t, set, "roundtrip").Title
-		if strings.Contains(title, "(p99)") == isRough {
-			t.Errorf("rough: %v: title %q", isRough, title)
 		}
 	}
 }

@@ -1,7 +1,7 @@
 package plots
 
 import (
-	"cmp"
+	"encoding/json"
 	"slices"
 	"strings"
 
@@ -49,15 +49,6 @@ func waitingChart(all rows) Chart {
 	c.addWriters(stays, "EAGAIN per message", metricPoint("eagain"), Axis{Log: true})
 	c.addWriters(stays, "goodput", metricPoint("goodput"), Axis{Log: true, Unit: Rate})
 	c.addWriters(leaves, "time to EPIPE", epipePoint, Axis{Log: true, Unit: Nanos})
-	costs := stays.pauseCosts()
-	if last := len(costs) - 1; last >= 0 && costs[last].share < 0.5 {
-		_, pause, _ := strings.Cut(pauses[0], "=")
-		if len(pauses) > 1 {
-			pause = "on a full pipe"
-		}
-		c.Title = "A writer that sleeps " + pause + " instead of polling keeps " +
-			view.FromTo(costs[0].String(), costs[last].String()) + " of its goodput"
-	}
 	return c
 }
 
@@ -82,40 +73,6 @@ func (c *Chart) addWriters(r rows, title string, point pointFunc, y Axis) {
 		panel.Y = &y
 		c.Panels = append(c.Panels, panel)
 	}
-}
-
-// A pauseCost compares a writer that sleeps with one that polls.
-type pauseCost struct {
-	share float64 // goodput of the writer that sleeps ÷ goodput of the writer that polls
-	size  int     // of the messages, in bytes
-}
-
-// String writes the share for a title: "0.32 % (130,000 B)".
-func (p pauseCost) String() string {
-	return results.FormatPercent(100*p.share) + " (" + view.SizeTitle(p.size) + ")"
-}
-
-// pauseCosts lists what writers keep of their goodput if they sleep instead of polling, the
-// smallest share first.
-func (r rows) pauseCosts() []pauseCost {
-	var costs []pauseCost
-	for _, sleeps := range r.all {
-		if family(writersIO(sleeps)) != "sleep" || view.IsRough(sleeps.Estimates["goodput"]) {
-			continue
-		}
-		for _, polls := range r.all {
-			cell := polls.Cell
-			cell.IO = sleeps.Cell.IO
-			sameSetting := family(writersIO(polls)) == "poll" && cell == sleeps.Cell
-			if !sameSetting || view.IsRough(polls.Estimates["goodput"]) {
-				continue
-			}
-			costs = append(costs,
-				pauseCost{medianGoodput(sleeps) / medianGoodput(polls), cell.Size})
-		}
-	}
-	slices.SortStableFunc(costs, func(a, b pauseCost) int { return cmp.Compare(a.share, b.share) })
-	return costs
 }
 
 // waitChart shows how long small messages wait behind large ones, by the size of the chunks in
@@ -146,54 +103,30 @@ func waitChart(all rows) Chart {
 		Notes:    []string{"Both ends must speak chunks: MCP and LSP have none.", mediansNote},
 	}
 	c.addWhole(r, chunked, "due.p50", title)
-	sizes, shares, hidden := r.bestChunks(title)
-	switch {
-	case len(shares) == 0 && hidden:
-		c.Title = "Too noisy to tell how much chunks shorten the wait of small messages" + moreTell
-	case len(shares) > 0 && slices.Max(shares) < 0.5:
-		c.Title = "With chunks of " + view.FromTo(view.SizeTitle(slices.Min(sizes)),
-			view.SizeTitle(slices.Max(sizes))) + ", a small message waits " +
-			view.FromTo(results.FormatPercent(100*slices.Min(shares)),
-				results.FormatPercent(100*slices.Max(shares))) + " as long"
-		if hidden {
-			c.Title += ", where noise does not hide it"
-		}
+	if pairs := r.advisedWaits(title); len(pairs) > 0 {
+		size := view.SizeTitle(chunkSizeOf(pairs[0][1]))
+		c.Title = "With frames of " + size + ", " + view.ChunkWaits("a small message", pairs)
 	}
 	return c
 }
 
-// bestChunks returns the chunk size with the shortest wait of small messages in each panel, but not
-// if noise hides it. It also returns that wait as a share of the wait behind whole messages.
-func (r rows) bestChunks(panel func(stat.Row) string) (
-	sizes []int, shares []float64, hidden bool,
-) {
+// advisedWaits returns the measurements of whole messages and of chunks in each panel, for the
+// chunk size that the answer of tune names. Without one such answer, there are none.
+func (r rows) advisedWaits(panel func(stat.Row) string) (pairs [][2]stat.Row) {
+	answers := r.set.FindingsOf(results.AreaTune)
+	var advice struct{ Chunk int }
+	if len(answers) != 1 || json.Unmarshal([]byte(answers[0].Evidence), &advice) != nil {
+		return nil
+	}
 	for _, name := range values(r, panel) {
 		own := withValue(r, panel, name)
-		chunked := own.chunked()
-		whole := withValue(own, framingOf, "ndjson").where(chunked.differOnlyInFraming).all
-		if len(chunked.all) == 0 || len(whole) == 0 {
-			continue
-		}
-		size := 0
-		best := 0.0 // not known
-		unsplit := whole[0].Estimates["due.p50"]
-		for _, row := range chunked.all {
-			wait := row.Estimates["due.p50"]
-			share := wait.Median / unsplit.Median
-			isRough := view.IsRough(wait) || view.IsRough(unsplit) // drawn hollow
-			if !isRough && (best == 0 || share < best) {
-				size = chunkSizeOf(row)
-				best = share
-			}
-		}
-		if best > 0 {
-			sizes = append(sizes, size)
-			shares = append(shares, best)
-		} else {
-			hidden = true
+		whole := withValue(own, chunkSizeOf, 0).all
+		chunked := withValue(own, chunkSizeOf, advice.Chunk).all
+		if advice.Chunk > 0 && len(whole) == 1 && len(chunked) == 1 {
+			pairs = append(pairs, [2]stat.Row{whole[0], chunked[0]})
 		}
 	}
-	return sizes, shares, hidden
+	return pairs
 }
 
 // readerName names the panel of a row by the rate at which its reader reads.

@@ -35,58 +35,6 @@ func (r rows) usualCapacity() int {
 	return usual
 }
 
-// addLevers adds a line for the largest pipe and a line for the smallest writes, if these were
-// measured. The sizes of pipes and writes change goodput more than framings do.
-func (c *Chart) addLevers(own, all rows) {
-	usual := own.all[0].Cell.Capacity
-	if len(values(own, capacityOf)) > 1 {
-		return // each capacity has a panel of its own
-	}
-	levers := all.where(func(row stat.Row) bool {
-		inLarger := row.Cell.Capacity > usual
-		inWrites := row.Cell.WriteSize > 0
-		row.Cell.WriteSize = 0
-		return isStream(row) && inLarger != inWrites && row.Cell.Capacity >= usual
-	})
-	if len(levers.all) == 0 {
-		return
-	}
-	levers = withValue(levers, framingOf, levers.all[0].Cell.Framing)
-	largest, smallest := 0, 0
-	for _, row := range levers.all {
-		largest = max(largest, row.Cell.Capacity)
-		if n := row.Cell.WriteSize; n > 0 && (smallest == 0 || n < smallest) {
-			smallest = n
-		}
-	}
-	levers = levers.where(func(row stat.Row) bool {
-		if row.Cell.WriteSize > 0 {
-			return row.Cell.WriteSize == smallest
-		}
-		return row.Cell.Capacity == largest
-	})
-	l := layout{panel: own.streamTitle(), line: leverName, place: among(own.sizes(), sizeOf)}
-	for _, added := range levers.panels(l, metricPoint("goodput")) {
-		for i, p := range c.Panels {
-			if p.Title == added.Title {
-				c.Panels[i].Series = append(p.Series, added.Series...)
-			}
-		}
-	}
-	c.Notes = append(c.Notes, fmt.Sprintf("“pipe of …” is %[1]s through a larger pipe, "+
-		"“writes of …” is %[1]s in smaller writes.",
-		framingName(levers.all[0])))
-}
-
-// leverName says what is special about a row, the size of its writes or of its pipe: "writes of 4
-// KiB".
-func leverName(row stat.Row) string {
-	if row.Cell.WriteSize > 0 {
-		return "writes of " + view.SizeTitle(row.Cell.WriteSize)
-	}
-	return capacityName(row)
-}
-
 // writeSizeChart shows how a larger pipe and smaller writes change the goodput of large messages.
 func writeSizeChart(all rows) Chart {
 	usual := all.usualCapacity()
@@ -154,45 +102,50 @@ func settingName(row stat.Row, usual int) string {
 	return "a " + capacityName(row) + " and writes of " + size + " carry"
 }
 
-// writeSizeTitle says which pipe capacity and write size raise goodput the most, compared with
-// whole messages through a pipe of the usual capacity, and what they do in the other panels. Rough
-// gains prove nothing: on a busy machine, a shorter wait for a CPU looks like one.
+// writeSizeTitle says which pipe capacity and write size raise goodput most in a panel, compared
+// with whole messages through a pipe of the usual capacity, and what they do in the other panels.
+// Of the settings that certainly gain in a panel, it takes the one whose point is highest.
 func (r rows) writeSizeTitle(usual int, panel func(stat.Row) string) string {
-	size := view.SizeTitle(r.all[0].Cell.Size)
-	most := 0.0 // the largest gain so far
-	found := ""
-	var best results.Cell
+	r = r.where(func(row stat.Row) bool { return row.Cell.Placement != "free" })
+	var best, base stat.Row
+	var most stat.Estimate // the gain of best
 	noisy := false
-	for _, row := range r.all {
-		gain, base := r.gainOf(row, usual, panel)
-		switch {
-		case row.Cell.Placement == "free" || gain.N == 0 || gain.Below(view.GainThatCounts):
-		case view.IsRough(gain) || !gain.Above(view.GainThatCounts):
-			noisy = true
-		case gain.Median > most:
-			most = gain.Median
-			best = row.Cell
-			found = fmt.Sprintf("On %s, %s %s× as much as whole messages in a %s", panel(row),
-				settingName(row, usual), results.FormatNumber(most, 2), capacityName(base))
+	for _, name := range values(r, panel) {
+		var highest, own stat.Row
+		var gains stat.Estimate
+		for _, row := range withValue(r, panel, name).all {
+			gain, whole := r.gainOf(row, usual, panel)
+			effect := view.Judge(gain, view.GainThatCounts)
+			noisy = noisy || gain.N > 0 && effect == view.Unclear
+			if effect == view.Gain && medianGoodput(row) > medianGoodput(highest) {
+				highest, own, gains = row, whole, gain
+			}
+		}
+		if gains.Median > most.Median {
+			best, base, most = highest, own, gains
 		}
 	}
-	for _, row := range r.all { // the same setting in other panels
-		gain, _ := r.gainOf(row, usual, panel)
-		isOther := row.Cell.Placement != best.Placement && row.Cell.Placement != "free"
-		isSame := row.Cell.Capacity == best.Capacity && row.Cell.WriteSize == best.WriteSize
-		counts := gain.Above(view.GainThatCounts) || gain.Below(1/view.GainThatCounts)
-		if found != "" && isOther && isSame && counts && !view.IsRough(gain) {
-			found += fmt.Sprintf("; on %s %s×", panel(row), results.FormatNumber(gain.Median, 2))
-		}
-	}
+	size := view.SizeTitle(r.all[0].Cell.Size)
 	switch {
-	case found != "":
-		return found
-	case noisy:
+	case most.N == 0 && noisy:
 		return "Too noisy to tell whether a larger pipe or smaller writes carry " + size +
 			" faster" + moreTell
+	case most.N == 0:
+		return "Neither a larger pipe nor smaller writes carry " + size + " much faster"
 	}
-	return "Neither a larger pipe nor smaller writes carry " + size + " much faster"
+	title := fmt.Sprintf("On %s, %s %s× as much as whole messages in a %s", panel(best),
+		settingName(best, usual), results.FormatNumber(most.Median, 2), capacityName(base))
+	for _, row := range r.all { // the same setting in other panels
+		gain, _ := r.gainOf(row, usual, panel)
+		isSame := row.Cell.Capacity == best.Cell.Capacity &&
+			row.Cell.WriteSize == best.Cell.WriteSize
+		effect := view.Judge(gain, view.GainThatCounts)
+		isTold := effect == view.Gain || effect == view.Loss
+		if isSame && isTold && row.Cell.Placement != best.Cell.Placement {
+			title += fmt.Sprintf("; on %s %s×", panel(row), results.FormatNumber(gain.Median, 2))
+		}
+	}
+	return title
 }
 
 // gainOf returns the goodput of row divided by that of base: whole messages through a pipe of the

@@ -16,7 +16,7 @@ import (
 const GainThatCounts = 1.1
 
 // leverSentence says how much faster a large message passes through a larger pipe.
-func leverSentence(levers []stat.Row) sentence {
+func leverSentence(levers []stat.Row) string {
 	var parts, noisy []string
 	var larger stat.Row // the row of the larger pipe at the last placement
 	gains := false
@@ -32,27 +32,24 @@ func leverSentence(levers []stat.Row) sentence {
 		if metric.Better == stat.Lower {
 			ratio = ratio.Inverse()
 		}
-		switch {
-		case IsRough(ratio): // on a busy machine, waits for a CPU seem to be gains
-			noisy = append(noisy, where)
-		case ratio.Above(GainThatCounts) || ratio.Below(1/GainThatCounts):
-			times := results.FormatNumber(ratio.Median, 2)
-			parts = append(parts, times+" times as fast "+where)
-			gains = gains || ratio.Above(GainThatCounts)
-		case ratio.Below(GainThatCounts):
+		times := markRough(results.FormatNumber(ratio.Median, 2), ratio) + " times as fast " + where
+		switch Judge(ratio, GainThatCounts) {
+		case Gain:
+			parts = append(parts, times)
+			gains = true
+		case Loss:
+			parts = append(parts, times)
+		case NoGain:
 			parts = append(parts, "no faster "+where)
-		default:
+		case Unclear:
 			noisy = append(noisy, where)
 		}
 	}
-	isKnown := len(parts) > 0
-	switch {
-	case !isKnown && len(noisy) == 0:
-		return sentence{}
-	case !isKnown:
-		parts = []string{tooNoisyToTell + " " + joinAnd(noisy)}
-	case len(noisy) > 0:
+	if len(noisy) > 0 {
 		parts = append(parts, tooNoisyToTell+" "+joinAnd(noisy))
+	}
+	if len(parts) == 0 {
+		return ""
 	}
 	what := "messages"
 	if larger.Cell.Pattern == results.PatternRoundtrip {
@@ -63,7 +60,7 @@ func leverSentence(levers []stat.Row) sentence {
 	if gains {
 		text += " It helps a reader that does little with the bytes: see pipebench tune."
 	}
-	return sentence{text: text, noisy: !isKnown}
+	return text
 }
 
 // writtenWhole finds the measurements at a placement with messages that are written in one call:

@@ -16,60 +16,35 @@ const patternStream = "stream"
 // intervals prove.
 func meaning(rows []stat.Row) []string {
 	run := splitRun(rows)
-	noisy := isTooNoisyToRank(rows, run.bare)
 	levers := run.levers
 	if n := len(run.bare); n > 0 && len(levers) == 0 { // the user may have chosen capacities
 		levers = ofMessage(run.bare, run.bare[n-1].Cell) // the last one: raw comes first
 	}
-	effects := []sentence{
-		leverSentence(levers),
-		mixedSentence(run.mixed),
-		refusalSentence(run.waiting),
+	isNoisy := isTooNoisyToRank(rows, run.bare)
+	isFew := allHaveTooFewSamples(rows)
+	var texts []string
+	if isNoisy {
+		texts = append(texts, noisySentence(rows))
 	}
-	program := programSentence(run.program)
-	if noisy || allHaveTooFewSamples(rows) { // then no framing can be compared with raw
-		effects = append([]sentence{overheadSentence(run.bare)}, effects...)
+	told := -1 // the message size that the last sentence names
+	program, isCheap := programSentence(run.program, &told)
+	if isCheap && !isNoisy {
+		program = "Use the framing that the other end speaks. " + program
 	}
-	if noisy {
-		if !program.noisy {
-			effects = append([]sentence{program}, effects...)
-		}
-		effects = append(effects, slowerSentence(run.bare), sentence{text: slowSentence(run.bare)})
-		return noisyMeaning(rows, effects)
+	texts = append(texts, program)
+	if isNoisy || isFew {
+		texts = append(texts, overheadSentence(run.bare))
 	}
-	start, told := "Speed compared with raw bytes ", -1
-	if slices.ContainsFunc(run.bare, func(r stat.Row) bool { return r.Cell.Work == 0 }) {
-		start = "If the reader does nothing with the bytes, speed compared with raw "
-	}
-	if program.cheap {
-		program.text = "Use the framing that the other end speaks. " + program.text
-	}
-	if program.text != "" {
-		told = program.size
-	}
-	texts := append([]string{program.text}, transportSentences(run.bare, start, told)...)
-	isUnanswered := len(nonEmpty(texts)) == 0 && len(run.bare) == len(rows)
-	if isUnanswered && !allHaveTooFewSamples(rows) {
+	texts = append(texts, transportSentences(run.bare, isNoisy, &told)...)
+	isAnswered := len(nonEmpty(texts)) > 0
+	switch {
+	case !isAnswered && !isFew && len(run.bare) == len(rows):
 		texts = figureSentences(run.bare)
+	case !isNoisy && strings.Contains(strings.Join(texts, ""), tooNoisyToTell):
+		texts = append(texts, untilKnown+" A quieter machine, or more samples, may tell more.")
 	}
-	if program.noisy || strings.Contains(strings.Join(texts, ""), tooNoisyToTell) {
-		texts = append(texts, "A quieter machine, or more samples, may tell more.")
-	}
-	for _, effect := range effects {
-		texts = append(texts, effect.text)
-	}
-	return nonEmpty(texts)
-}
-
-// A sentence says what a run found out about one question. The text is "" if the run measured
-// nothing about the question.
-type sentence struct {
-	text  string
-	noisy bool // noise hides the answer, and the text says that
-
-	// programSentence alone sets these:
-	size  int  // the message size that the text names
-	cheap bool // no framing costs much
+	return nonEmpty(append(texts, leverSentence(levers), mixedSentence(run.mixed),
+		refusalSentence(run.waiting)))
 }
 
 // runRows has the measurements of a run, sorted by the question that they answer.
@@ -116,45 +91,32 @@ func splitRun(rows []stat.Row) runRows {
 const mostSentencesOnSeries = 4
 
 // transportSentences say what share of the goodput of raw bytes each framing keeps if a program
-// does nothing else with the bytes. The first sentence begins with start. The sentence before it
-// names the message size told, if that is not -1.
-func transportSentences(bare []stat.Row, start string, told int) []string {
+// does nothing else with the bytes. For a run that is too noisy to compare framings, which another
+// sentence says, they only say what is known. See [series.about] for told.
+func transportSentences(bare []stat.Row, isNoisy bool, told *int) []string {
+	start := "Speed compared with raw bytes "
+	if slices.ContainsFunc(bare, func(r stat.Row) bool { return r.Cell.Work == 0 }) {
+		start = "If the reader does nothing with the bytes, speed compared with raw "
+	}
 	var out []string
-	var noisy []series // those that are too noisy
 	more := 0
-	faster := false // whether a framing is faster than raw
+	isFaster := false // whether a framing is faster than raw
 	for _, one := range seriesIn(bare, patternStream) {
 		text := one.sharesText()
 		switch {
-		case text == "":
+		case text == "" || isNoisy && text == tooNoisyToTell:
 			continue
-		case len(out)+len(noisy) == mostSentencesOnSeries:
+		case len(out) == mostSentencesOnSeries:
 			more++
 			continue
-		case text == tooNoisyToTell:
-			noisy = append(noisy, one)
-			continue
+		case len(out) == 0:
+			out = append(out, start+one.about(told)+": "+text+".")
+		default:
+			out = append(out, capitalised(one.about(told))+": "+text+".")
 		}
-		out = append(out, one.about(told)+": "+text+".")
-		told = one.size
-		known, _ := one.comparedRows()
-		faster = faster || len(known) > 0 && known[0].ToRaw.Above(GainThatCounts)
-	}
-	if len(noisy) > 0 {
-		var about []string
-		told = -1 // the size is named again, as others may be clear
-		for _, one := range noisy {
-			about = append(about, one.about(told))
-			told = one.size
-		}
-		out = append(out, joinAnd(about)+": "+tooNoisyToTell+".")
-	}
-	for i, text := range out {
-		if i == 0 {
-			out[i] = start + text
-		} else {
-			out[i] = capitalised(text)
-		}
+		isFaster = isFaster || slices.ContainsFunc(one.comparedRows(), func(r stat.Row) bool {
+			return Judge(*r.ToRaw, GainThatCounts) == Gain
+		})
 	}
 	if more > 0 {
 		out = append(out, fmt.Sprintf("%d more places and settings are in the tables.", more))
@@ -162,7 +124,7 @@ func transportSentences(bare []stat.Row, start string, told int) []string {
 	if slow := slowSentence(bare); slow != "" {
 		out = append(out, slow)
 	}
-	if faster {
+	if isFaster {
 		out = append(out, "Framed bytes can be faster than raw ones: on two CPUs it matters most "+
 			"how often the ends wait for each other (pipebench help sending).")
 	}
@@ -171,7 +133,6 @@ func transportSentences(bare []stat.Row, start string, told int) []string {
 
 // slowSentence names the framings that are slow at sizes that no other sentence is about.
 func slowSentence(bare []stat.Row) string {
-	framingOf := func(r stat.Row) string { return r.Cell.Framing }
 	var parts []string
 	for _, one := range seriesIn(bare, patternStream) {
 		for _, own := range grouped(one.slowRows(), framingOf) {
@@ -188,16 +149,27 @@ func slowSentence(bare []stat.Row) string {
 	return "Certainly below half of raw's speed: " + strings.Join(parts, ", ") + "."
 }
 
+func framingOf(r stat.Row) string { return r.Cell.Framing }
+
 // SpeedTitle says what share of the speed of raw bytes framings reach, as the title of a picture.
 func SpeedTitle(rows []stat.Row) string {
 	bare := splitRun(rows).bare
-	count := countRatios(rows)
-	if isTooNoisyToRank(rows, bare) && count.few <= count.blurred {
-		return "Too noisy to compare framings"
+	if isTooNoisyToRank(rows, bare) {
+		var slow []stat.Row
+		for _, own := range grouped(bare, framingOf) {
+			if slices.ContainsFunc(own, func(r stat.Row) bool { return isBelow(r, 0.5) }) {
+				slow = append(slow, own[0])
+			}
+		}
+		if len(slow) == 0 {
+			return "Too noisy to compare framings"
+		}
+		return "Certainly below half of raw's speed, at some sizes: " + framingNames(slow) +
+			"; too noisy to compare other framings"
 	}
 	for _, one := range seriesIn(bare, patternStream) {
 		known, noisy := one.toldRows()
-		if text := one.sharesText(); text == "" || text == tooNoisyToTell {
+		if len(known) == 0 {
 			continue
 		}
 		names := "Framings reach"
@@ -258,91 +230,88 @@ func capitalised(text string) string {
 // matter.
 const littleCost = 0.9
 
-// programSentence says what a framing costs in a program that makes each message and parses it.
-func programSentence(program []stat.Row) sentence {
+// programSentence says what a framing costs in a program that makes each message and parses it. It
+// reports isCheap if no framing costs much.
+func programSentence(program []stat.Row, told *int) (text string, isCheap bool) {
 	all := seriesIn(program, patternStream)
-	if len(all) == 0 {
-		return sentence{}
+	if len(all) == 0 || len(all[0].comparedRows()) == 0 {
+		return "", false
 	}
-	shares, noisy := all[0].comparedRows() // the first placement has the steadiest figures
-	if len(shares)+len(noisy) == 0 {
-		return sentence{}
+	first := all[0] // the first placement has the steadiest figures
+	start := fmt.Sprintf("If the reader parses (%g ns per byte), ", first.cell.Work)
+	known, noisy := first.toldRows()
+	isCheap = len(noisy) == 0 && known[len(known)-1].ToRaw.Median >= littleCost
+	if isCheap {
+		return start + fmt.Sprintf("every framing reaches %s (%s) of raw's speed %s.",
+			rangeText(known), noiseText(known), first.about(told)), true
 	}
-	text := fmt.Sprintf("If the reader parses (%g ns per byte), speed compared with raw %s: %s.",
-		all[0].cell.Work, all[0].about(-1), all[0].sharesText())
-	switch {
-	case len(noisy) > 0 || slices.ContainsFunc(shares, isBlurred):
-		return sentence{text: text + " " + untilKnown, noisy: true, size: all[0].size}
-	case shares[len(shares)-1].ToRaw.Median < littleCost:
-		return sentence{text: text, size: all[0].size}
-	}
-	text = fmt.Sprintf("If the reader parses (%g ns per byte), every framing reaches %s (%s) of "+
-		"raw's speed %s.", all[0].cell.Work, rangeText(shares), noiseText(shares),
-		all[0].about(-1))
-	return sentence{text: text, size: all[0].size, cheap: true}
+	start += "speed compared with raw " + first.about(told) + ": "
+	return start + first.sharesText() + ".", false
 }
 
 // goodputText shows the goodput of a measurement, with a mark if the goodput is uncertain.
 func goodputText(r stat.Row) string { return RoughText("goodput", r.Estimates["goodput"]) }
 
-// mixedSentence says how long a small message waits behind large ones, both when those are sent
-// whole and when they are sent in chunks.
-func mixedSentence(mixed []stat.Row) sentence {
-	var told []stat.Row
-	var parts []string
-	for _, r := range mixed {
-		wait, ok := r.Estimates["due.p50"]
-		if !ok {
-			continue
-		}
-		if len(told) > 0 && !differOnlyInFraming(r.Cell, told[0].Cell) {
-			continue // the sentence is about the first reader and pipe only
-		}
-		told = append(told, r)
-		how := "if the large one goes whole"
-		if results.ChunkSize(r.Cell.Framing) > 0 {
-			how = "if it goes in " + results.FramingPhrase(r.Cell.Framing)
-		}
-		figure := markRough(results.FormatDuration(wait.Median), wait)
-		parts = append(parts, figure+" "+how)
+// mixedSentence says how long a small message waits behind large ones that are sent whole, and
+// behind those that are sent in the smallest chunks. It is about the first reader and pipe only.
+func mixedSentence(mixed []stat.Row) string {
+	alike := selected(mixed, func(r stat.Row) bool {
+		return r.Samples > 0 && differOnlyInFraming(r.Cell, mixed[0].Cell)
+	})
+	chunkOf := func(r stat.Row) int { return results.ChunkSize(r.Cell.Framing) }
+	slices.SortStableFunc(alike, func(a, b stat.Row) int { return chunkOf(a) - chunkOf(b) })
+	isChunked := func(r stat.Row) bool { return chunkOf(r) > 0 }
+	first := slices.IndexFunc(alike, isChunked)
+	if first <= 0 {
+		return ""
 	}
-	if len(parts) < 2 {
-		return sentence{}
-	}
-	start := fmt.Sprintf("A small message behind one of %s, with a reader of %s",
-		SizeTitle(told[0].Cell.Size), results.FormatGoodput(float64(told[0].Cell.Drain)))
-	if !waitsDiffer(told) {
-		start += ": " + tooNoisyToTell + " whether chunks shorten its wait."
-		return sentence{text: start, noisy: true}
-	}
-	if last := len(parts) - 1; last > 2 { // of the chunk sizes, the smallest and the largest
-		parts = []string{parts[0], parts[1], parts[last]}
-	}
-	return sentence{text: start + ", waits " + joinAnd(parts) +
-		". Chunk to shorten that wait, if both ends speak chunks: MCP and LSP do not."}
+	return fmt.Sprintf("With %s, %s. Both ends must speak chunks: MCP and LSP do not.",
+		results.FramingPhrase(alike[first].Cell.Framing),
+		ChunkWaits("a small message behind one of "+SizeTitle(alike[first].Cell.Size),
+			[][2]stat.Row{{alike[0], alike[first]}}))
 }
 
 func differOnlyInFraming(a, b results.Cell) bool {
 	return a.Size == b.Size && stat.SeriesCell(a) == stat.SeriesCell(b)
 }
 
-// waitsDiffer reports whether the small messages of any measurement surely wait longer or shorter
-// than those of the first measurement: in most rounds, or in every sample.
-func waitsDiffer(told []stat.Row) bool {
-	metric := stat.MustMetric("due.p50")
-	first := metric.Values(told[0].Pooled())
-	for _, r := range told[1:] {
-		ratio := stat.PairedRatio(metric, r.Records, told[0].Records)
-		if ratio.Below(1) || ratio.Above(1) {
-			return true
-		}
-		others := metric.Values(r.Pooled())
-		if min(len(first), len(others)) < stat.LeastSamples {
-			continue
-		}
-		if slices.Max(others) < slices.Min(first) || slices.Min(others) > slices.Max(first) {
-			return true
+// ChunkWaits says how long small messages wait behind chunks instead of whole messages. Each pair
+// has the measurements of whole messages and of chunks for one reader. The sentence begins with
+// who: "a small message".
+func ChunkWaits(who string, pairs [][2]stat.Row) string {
+	var waits, hidden []string
+	for _, pair := range pairs {
+		whole, chunked := pair[0], pair[1]
+		reader := "behind a reader of " + fieldText(whole.Cell, "drain")
+		if waitsDiffer(whole, chunked) {
+			waits = append(waits, fmt.Sprintf("%s instead of %s %s",
+				metricText(chunked, "due.p50"), metricText(whole, "due.p50"), reader))
+		} else {
+			hidden = append(hidden, reader)
 		}
 	}
-	return false
+	switch {
+	case len(waits) == 0:
+		return tooNoisyToTell + " whether " + who + " waits less " + strings.Join(hidden, " or ")
+	case len(hidden) > 0:
+		waits = append(waits, tooNoisyToTell+" "+strings.Join(hidden, " or "))
+	}
+	return who + " waits " + strings.Join(waits, ", ")
+}
+
+// waitsDiffer reports whether small messages certainly wait longer or shorter behind chunks than
+// behind whole messages: in the rounds, by the intervals of the two, or in every sample.
+func waitsDiffer(whole, chunked stat.Row) bool {
+	metric := stat.MustMetric("due.p50")
+	ratio := stat.PairedRatio(metric, chunked.Records, whole.Records)
+	if ratio.Below(1) || ratio.Above(1) {
+		return true
+	}
+	a, b := whole.Estimates[metric.Name].Interval, chunked.Estimates[metric.Name].Interval
+	if a != nil && b != nil && (a.Lo > b.Hi || b.Lo > a.Hi) {
+		return true
+	}
+	before, after := metric.Values(whole.Pooled()), metric.Values(chunked.Pooled())
+	return min(len(before), len(after)) >= stat.LeastSamples &&
+		(slices.Min(before) > slices.Max(after) || slices.Min(after) > slices.Max(before))
 }

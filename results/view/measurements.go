@@ -180,7 +180,11 @@ func RatioText(e *stat.Estimate) string {
 	if e == nil {
 		return ""
 	}
-	return measuredText(fmt.Sprintf("%.2f", e.Median), *e)
+	figure := fmt.Sprintf("%.2f", e.Median)
+	if e.Median < 0.1 {
+		figure = results.FormatNumber(e.Median, 2)
+	}
+	return measuredText(figure, *e)
 }
 
 // callsText shows the system calls per message of the writer and of the reader: "1.00 + 1.02".

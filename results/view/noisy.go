@@ -11,35 +11,23 @@ import (
 	"github.com/pipebench/pipebench/results/stat"
 )
 
-// noisyMeaning says that a run is too noisy to tell framings apart, what to do about it, and what
-// the run tells all the same.
-func noisyMeaning(rows []stat.Row, effects []sentence) []string {
+// noisySentence says that a run is too noisy to tell framings apart, and what to do about it.
+func noisySentence(rows []stat.Row) string {
 	count := countRatios(rows)
 	comparisons := results.FormatCount(count.all, "comparison")
-	first := fmt.Sprintf("Too noisy to compare framings: noise of more than ±%d %% in %d of %s "+
-		"with raw bytes.", stat.MostBlur, count.blurred, comparisons)
+	text := fmt.Sprintf("Too noisy to compare framings: noise of more than ±%d %% in %d of %s "+
+		"with raw bytes. ", stat.MostBlur, count.blurred, comparisons)
 	if count.few > count.blurred {
-		first = fmt.Sprintf("Too few samples to compare framings: fewer than %d, which an "+
-			"interval takes, in %d of %s with raw bytes.",
+		text = fmt.Sprintf("Too few samples to compare framings: fewer than %d, which an "+
+			"interval takes, in %d of %s with raw bytes. ",
 			stat.LeastSamples, count.few, comparisons)
 	}
-	advice := " Close other programs, or measure longer."
+	text += untilKnown + " Close other programs, "
 	isOther := func(r stat.Row) bool { return r.Cell.Size != rows[0].Cell.Size }
 	if slices.ContainsFunc(rows, isOther) {
-		advice = " Close other programs, measure longer, or measure one size alone."
+		return text + "measure longer, or measure one size alone."
 	}
-	texts := []string{first + " " + untilKnown + advice}
-	var hidden []string
-	for _, effect := range effects {
-		switch {
-		case effect.text == "":
-		case effect.noisy:
-			hidden = append(hidden, effect.text)
-		default:
-			texts = append(texts, effect.text)
-		}
-	}
-	return append(texts, hidden...)
+	return text + "or measure longer."
 }
 
 // longerRun has commands for narrower intervals. See isOfRun.
@@ -121,34 +109,17 @@ func isTooNoisyToRank(rows, bare []stat.Row) bool {
 		return false // not noise: the text of tooFewSamples says what to do
 	}
 	for _, one := range seriesIn(bare, patternStream) {
-		known, noisy := one.comparedRows()
-		if len(known) > 0 && len(noisy) == 0 && one.sharesText() != tooNoisyToTell {
+		known, noisy := one.toldRows()
+		if len(known) > 0 && len(noisy) == 0 {
 			return false
 		}
 	}
 	return true
 }
 
-// slowerSentence names the framings that are certainly slower than raw bytes, for a run that is too
-// noisy to compare framings.
-func slowerSentence(bare []stat.Row) sentence {
-	var parts []string
-	for _, one := range seriesIn(bare, patternStream) {
-		known, noisy := one.comparedRows()
-		slower := selected(append(known, noisy...), isSlower)
-		if len(slower) > 0 {
-			parts = append(parts, framingNames(slower)+" "+one.about(-1))
-		}
-	}
-	if len(parts) == 0 {
-		return sentence{}
-	}
-	return sentence{text: "Certainly slower than raw: " + strings.Join(parts, ", ") + "."}
-}
-
 // overheadSentence says how many bytes framings add to a message. Noise has no influence on this
 // number.
-func overheadSentence(bare []stat.Row) sentence {
+func overheadSentence(bare []stat.Row) string {
 	var framed []stat.Row
 	for _, r := range bare {
 		added, known := r.Figure("overhead")
@@ -158,7 +129,7 @@ func overheadSentence(bare []stat.Row) sentence {
 		}
 	}
 	if len(framed) == 0 {
-		return sentence{}
+		return ""
 	}
 	slices.SortStableFunc(framed, func(a, b stat.Row) int {
 		return cmp.Or(cmp.Compare(a.Cell.Size, b.Cell.Size),
@@ -179,6 +150,6 @@ func overheadSentence(bare []stat.Row) sentence {
 		added = low + " (" + framingNames(framed[:1]) + ") to " + high + " (" +
 			framingNames(framed[last:]) + ")"
 	}
-	return sentence{text: "In bytes, framing adds " + added + " to messages of " +
-		SizeTitle(least.Cell.Size) + ", on any machine."}
+	return "In bytes, framing adds " + added + " to messages of " + SizeTitle(least.Cell.Size) +
+		", on any machine."
 }

@@ -18,6 +18,39 @@ func IsRough(e stat.Estimate) bool {
 	return !isExact && (!known || percent > stat.MostSpread)
 }
 
+// An Effect is what a ratio between two ways tells, where more is better.
+type Effect int
+
+// Effects. The zero Effect says that noise hides the answer.
+const (
+	Unclear Effect = iota
+	Gain           // certainly better, by at least the factor that counts
+	NoGain         // certainly not better by as much
+	Loss           // certainly worse, by at least the factor that counts
+)
+
+// Judge decides what a ratio tells. Sentences, tables, titles of pictures and advice all go by it,
+// so that they agree. It goes by the noise that is shown beside the ratio, which may be larger than
+// the nearer half of a lopsided interval. A rough ratio proves no gain, because a shorter wait for
+// a busy CPU looks like one.
+func Judge(ratio stat.Estimate, counts float64) Effect {
+	percent, known := ratio.Spread()
+	low, high := ratio.Median*(1-percent/100), ratio.Median*(1+percent/100)
+	switch {
+	case !known:
+		return Unclear
+	case high < 1/counts:
+		return Loss
+	case IsRough(ratio):
+		return Unclear
+	case low > counts:
+		return Gain
+	case high < counts:
+		return NoGain
+	}
+	return Unclear
+}
+
 // RoughText shows the median of a metric in its unit. It marks the median if [IsRough] reports
 // true.
 func RoughText(metric string, e stat.Estimate) string {

@@ -18,7 +18,6 @@ type Section struct {
 	Notes    []string // small print after the tables
 	Commands []string // command lines that made the records
 	Folded   bool     // shown closed, because few people want to read it
-	Final    bool     // no chart may replace the title of the section
 }
 
 // Sections lists the sections of a page about a set of results. The title of the first section is
@@ -36,7 +35,6 @@ func Sections(s *results.Set) []Section {
 		Title:    "What the records hold",
 		Lead:     answer(s, sum, ""),
 		Commands: commandsOf(s),
-		Final:    isFinal(s, sum),
 	}
 	tuned := s.FindingsOf(results.AreaTune)
 	switch {
@@ -55,14 +53,6 @@ func Sections(s *results.Set) []Section {
 	}
 	first.Lead = nonEmpty(append(first.Lead, loadOf(s)))
 	return append([]Section{first}, sections(s, sum.Rows, detailed)...)
-}
-
-// isFinal reports whether no chart may replace the title of the page, because measurements are
-// noisy, few, of runs that disagree, or not the point.
-func isFinal(s *results.Set, sum Summary) bool {
-	found := len(s.FindingsOf(results.AreaClaim)) + len(s.FindingsOf(results.AreaTune))
-	return found > 0 || sum.runsDisagree || allHaveTooFewSamples(sum.Rows) ||
-		isTooNoisyToRank(sum.Rows, splitRun(sum.Rows).bare)
 }
 
 // sections lists a section for each kind of record. Without detail, they are short enough for a

@@ -101,24 +101,28 @@ func sizeDistance(size int) float64 { return math.Abs(math.Log(float64(size+1) /
 // isCompared reports whether a measurement has a ratio to raw bytes, and the ratio has an interval.
 func isCompared(r stat.Row) bool { return r.ToRaw != nil && r.ToRaw.Interval != nil }
 
-// about names the place and the message size that a sentence is about. It leaves out the size told,
-// which the sentence before has named.
-func (s series) about(told int) string {
-	if s.size == told {
+// about names the place and the message size that a sentence is about. It leaves out a size that
+// the sentence before has told, and sets told.
+func (s series) about(told *int) string {
+	if s.size == *told {
 		return s.where
 	}
+	*told = s.size
 	return s.where + " (messages of " + SizeTitle(s.size) + ")"
 }
 
-// comparedRows returns the measurements of size s.size that are compared with raw bytes. The first
-// result begins with the largest ratio to raw bytes, the second has those that are too noisy.
-func (s series) comparedRows() (known, noisy []stat.Row) {
-	for _, r := range s.rows {
-		switch {
-		case r.Cell.Size != s.size || !isCompared(r):
-		case IsRough(*r.ToRaw):
+// comparedRows returns the measurements of size s.size that are compared with raw bytes.
+func (s series) comparedRows() []stat.Row {
+	return selected(s.rows, func(r stat.Row) bool { return r.Cell.Size == s.size && isCompared(r) })
+}
+
+// toldRows divides the measurements that are compared with raw bytes. The first result begins with
+// the largest ratio to raw bytes, the second has those that are too noisy to tell framings apart.
+func (s series) toldRows() (known, noisy []stat.Row) {
+	for _, r := range s.comparedRows() {
+		if IsRough(*r.ToRaw) || isBlurred(r) {
 			noisy = append(noisy, r)
-		default:
+		} else {
 			known = append(known, r)
 		}
 	}
@@ -137,42 +141,21 @@ func sharesAlike(a, b stat.Estimate) bool {
 	return a.Interval.Lo <= b.Interval.Hi+alikeShare && b.Interval.Lo <= a.Interval.Hi+alikeShare
 }
 
-// toldRows is like comparedRows, but counts blurred measurements as too noisy, too. Only if all are
-// blurred, they are in the first result.
-func (s series) toldRows() (known, noisy []stat.Row) {
-	all, noisy := s.comparedRows()
-	var blurred []stat.Row
-	for _, r := range all {
-		if isBlurred(r) {
-			blurred = append(blurred, r)
-		} else {
-			known = append(known, r)
-		}
-	}
-	if len(known) == 0 {
-		return blurred, noisy
-	}
-	return known, append(noisy, blurred...)
-}
-
 // sharesText lists framings with their shares of the goodput of raw bytes: "ndjson 95 %, 60 KiB
-// chunks 83 % (each ±5 % or less)". It returns tooNoisyToTell if noise hides all differences, and
-// "" if nothing was compared.
+// chunks 83 % (each ±5 % or less)". It returns "" if nothing was compared.
 func (s series) sharesText() string {
 	known, noisy := s.toldRows()
 	if len(known) == 0 {
-		if len(noisy) > 0 {
+		text := noisyText(noisy)
+		if text == framingNames(noisy)+" "+tooNoisyToTell {
 			return tooNoisyToTell
 		}
-		return ""
+		return text
 	}
-	first, last := known[0], known[len(known)-1]
 	text := framingNames(known) + " " + rangeText(known) + " (" + noiseText(known) + ")"
-	switch alike := sharesAlike(*first.ToRaw, *last.ToRaw); {
-	case alike && isBlurred(first):
-		return tooNoisyToTell
+	switch {
 	case len(known) == 1:
-	case alike:
+	case sharesAlike(*known[0].ToRaw, *known[len(known)-1].ToRaw):
 		who := "every framing "
 		if len(noisy) > 0 {
 			who = noisyText(noisy) + "; the others "
@@ -191,24 +174,34 @@ func (s series) sharesText() string {
 	return text + "; " + noisyText(noisy)
 }
 
-// noisyText names framings whose shares noise hides. It says which are certainly slower than raw
-// all the same.
+// noisyText names framings whose shares noise hides. It says which are certainly slower or faster
+// than raw all the same.
 func noisyText(noisy []stat.Row) string {
+	slices.SortStableFunc(noisy, func(a, b stat.Row) int {
+		return results.ChunkSize(a.Cell.Framing) - results.ChunkSize(b.Cell.Framing)
+	})
 	var parts []string
-	slower := selected(noisy, isSlower)
-	if len(slower) < len(noisy) {
-		unknown := selected(noisy, func(r stat.Row) bool { return !isSlower(r) })
-		parts = append(parts, framingNames(unknown)+" "+tooNoisyToTell)
-	}
-	if len(slower) > 0 {
-		parts = append(parts, framingNames(slower)+" certainly slower than raw, "+
-			tooNoisyToTell+" by how much")
+	for _, effect := range []Effect{Unclear, Loss, Gain} {
+		own := selected(noisy, func(r stat.Row) bool {
+			return Judge(*r.ToRaw, 1) == effect
+		})
+		if len(own) == 0 {
+			continue
+		}
+		text := framingNames(own) + " " + tooNoisyToTell
+		switch effect {
+		case Loss:
+			text = framingNames(own) + " certainly slower than raw; by how much, noise hides"
+		case Gain:
+			text = framingNames(own) + " certainly faster than raw; by how much, noise hides"
+		}
+		parts = append(parts, text)
 	}
 	return strings.Join(parts, "; ")
 }
 
 // certainText ends a sentence about framings that cannot be told apart. It names those that are
-// certainly slower than raw bytes, or else the sizes at which some are.
+// certainly slower than raw bytes.
 func (s series) certainText(known []stat.Row) string {
 	slower := selected(known, isSlower)
 	switch {
@@ -218,16 +211,8 @@ func (s series) certainText(known []stat.Row) string {
 		return ", " + framingNames(slower) + " certainly slower than raw"
 	case known[0].ToRaw.Above(1):
 		return ""
-	}
-	var sizes []string
-	for _, r := range s.rows {
-		size := SizeTitle(r.Cell.Size)
-		if isSlower(r) && !slices.Contains(sizes, size) {
-			sizes = append(sizes, size)
-		}
-	}
-	if len(sizes) > 0 {
-		return ", none certainly slower than raw; some are at " + joinAnd(sizes)
+	case slices.ContainsFunc(s.rows, isSlower):
+		return ", none certainly slower than raw at this size, some at others"
 	}
 	return ", none certainly slower than raw"
 }
@@ -235,15 +220,9 @@ func (s series) certainText(known []stat.Row) string {
 // isSlower reports whether a measurement is certainly slower than raw bytes.
 func isSlower(r stat.Row) bool { return isBelow(r, 1) }
 
-// isBelow reports whether a measurement certainly reaches less than this share of raw's speed: by
-// the noise that is shown beside the ratio, which may be larger than the upper half of a lopsided
-// interval.
+// isBelow reports whether a measurement certainly reaches less than this share of raw's speed.
 func isBelow(r stat.Row, share float64) bool {
-	if !isCompared(r) {
-		return false
-	}
-	percent, ok := r.ToRaw.Spread()
-	return ok && r.ToRaw.Median*(1+percent/100) < share
+	return isCompared(r) && Judge(*r.ToRaw, 1/share) == Loss
 }
 
 // slowRows returns the measurements that certainly reach less than half of raw's speed, at other
@@ -270,8 +249,13 @@ func rangeText(all []stat.Row) string {
 }
 
 // PercentRange writes two shares as percent: "88 to 92 %", or "90 %" if they are equal.
-func PercentRange(low, high float64) string {
-	return FromTo(fmt.Sprintf("%.0f %%", 100*low), fmt.Sprintf("%.0f %%", 100*high))
+func PercentRange(low, high float64) string { return FromTo(percentText(low), percentText(high)) }
+
+func percentText(share float64) string {
+	if share < 0.01 {
+		return results.FormatPercent(100 * share)
+	}
+	return fmt.Sprintf("%.0f %%", 100*share)
 }
 
 // noiseText returns the half-width of the widest interval among the ratios to raw bytes: "±33 %".

@@ -151,8 +151,6 @@ type Summary struct {
 	Findings []results.Finding `json:"findings,omitempty"`
 	Targets  []results.Target  `json:"targets,omitempty"`
 	Messages []results.Message `json:"messages,omitempty"`
-
-	runsDisagree bool // Meaning says so
 }
 
 // rowsToTell returns the rows of the runs that do not say themselves what they mean: tune does, in
@@ -195,7 +193,6 @@ func Summarise(s *results.Set) Summary {
 		Findings:     s.Findings,
 		Targets:      s.Targets,
 		Messages:     s.Messages,
-		runsDisagree: len(disagreement) > 0,
 	}
 }
 

@@ -84,7 +84,7 @@ func sleeps(r stat.Row) bool { return strings.HasPrefix(r.Cell.IO, "sleep") }
 
 // refusalSentence says how much slower a writer is that sleeps when the pipe is full, and what a
 // writer learns, and how late, if its reader leaves.
-func refusalSentence(waiting []stat.Row) sentence {
+func refusalSentence(waiting []stat.Row) string {
 	var polling, sleeping *stat.Row
 	var leaves []stat.Row // those whose reader leaves
 	for i, r := range waiting {
@@ -106,7 +106,7 @@ func refusalSentence(waiting []stat.Row) sentence {
 		texts = append(texts, pauseText(*polling, *sleeping))
 	}
 	texts = append(texts, leavingText(leaves))
-	return sentence{text: strings.Join(nonEmpty(texts), " ")}
+	return strings.Join(nonEmpty(texts), " ")
 }
 
 // leavingText says how late writers learn that their reader left, and what they lose. It returns ""

@@ -44,7 +44,7 @@ func TestTheRangeOfAllWritersIsToldIfTheReaderLeaves(t *testing.T) {
 	s := waitingSweep()
 	const want = "a writer gets EPIPE after 20.0 to 25.0 µs, or 8.00 ms if it sleeps; it loses " +
 		"what it wrote after the last message that was read: 65,536 B (messages of 4 to 128 KiB)."
-	if got := refusalSentence(stat.Rows(s)).text; !strings.Contains(got, want) {
+	if got := refusalSentence(stat.Rows(s)); !strings.Contains(got, want) {
 		t.Errorf("got %q, want %q", got, want)
 	}
 	s.Records = slices.DeleteFunc(s.Records, func(r results.Record) bool {
@@ -52,7 +52,7 @@ func TestTheRangeOfAllWritersIsToldIfTheReaderLeaves(t *testing.T) {
 	})
 	last := &s.Records[len(s.Records)-1]
 	last.Samples = last.Samples[:2]
-	if got := refusalSentence(stat.Rows(s)).text; strings.Contains(got, "EPIPE") {
+	if got := refusalSentence(stat.Rows(s)); strings.Contains(got, "EPIPE") {
 		t.Errorf("two samples are told: %q", got)
 	}
 }

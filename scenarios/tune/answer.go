@@ -3,7 +3,6 @@ package tune
 import (
 	"fmt"
 	"math"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -46,7 +45,7 @@ func (d Decision) Answer(reader *ReaderCost) Answer {
 	advice := []string{d.chunkAdvice()}
 	if !parses {
 		advice = []string{
-			d.workingAdvice(), d.movingAdvice(), d.pipeWarning(), d.chunkAdvice(), d.goodputs(),
+			d.workingAdvice(), d.movingAdvice(), d.pipeWarning(), d.chunkAdvice(),
 		}
 	}
 	for _, sentence := range advice {
@@ -99,8 +98,9 @@ func (d Decision) workingAdvice() string {
 		if !ok {
 			continue
 		}
-		gains = gains || e.Above(worthIt)
-		unsure = unsure || !e.Below(worthIt)
+		effect := view.Judge(e, worthIt)
+		gains = gains || effect == view.Gain
+		unsure = unsure || effect == view.Unclear
 		change := changeText(e)
 		if change != "" {
 			changes = append(changes, fmt.Sprintf("%s at %g ns per byte", change, r.work))
@@ -142,33 +142,12 @@ func changeText(ratio stat.Estimate) string {
 
 // movingAdvice says what to change if the reader only moves bytes.
 func (d Decision) movingAdvice() string {
+	const start = "If your reader only moves bytes: "
 	switch {
 	case d.Lever == unchanged && d.Unproven != "":
-		return "If your reader only moves bytes: change nothing until you know." + d.gambleText()
+		return start + "change nothing until you know." + d.gambleText()
 	case d.Lever == unchanged:
-		return "If your reader only moves bytes: change nothing." + d.gambleText()
-	}
-	var times, alike, noisy []string
-	for _, place := range d.places() {
-		before, found := d.find(unchanged, place, results.PatternRoundtrip, movingReader)
-		after, foundAfter := d.find(d.Lever, place, results.PatternRoundtrip, movingReader)
-		if !found || !foundAfter {
-			continue
-		}
-		gain, _ := d.ratio("time", d.Lever, place, results.PatternRoundtrip, movingReader)
-		where := results.PlacementPhrase(place)
-		switch {
-		case gain.Above(1) || gain.Below(1):
-			times = append(times, fmt.Sprintf("%s instead of %s %s",
-				medianText(d.trip, after), medianText(d.trip, before), where))
-		case isBlurred(gain):
-			noisy = append(noisy, where)
-		default:
-			alike = append(alike, where)
-		}
-	}
-	if len(alike) > 0 {
-		times = append(times, "about as long as before "+strings.Join(alike, " and "))
+		return start + "change nothing. " + d.refusal() + d.gambleText()
 	}
 	how := ""
 	if d.Lever.Capacity > 0 {
@@ -183,17 +162,20 @@ func (d Decision) movingAdvice() string {
 	if d.Unproven != "" {
 		verb = "try"
 	}
-	advice := fmt.Sprintf("If your reader only moves bytes: %s %s%s.", verb, d.Lever, how)
-	size := results.FormatSize(int64(d.shared.Size))
-	if len(times) == 0 {
-		return advice + " Too noisy to tell how long a round trip of " + size + " then takes."
+	return fmt.Sprintf("%s%s %s%s.", start, verb, d.Lever, how)
+}
+
+// refusal says why no change is worth it, and names one that certainly loses.
+func (d Decision) refusal() string {
+	tooLittle := fmt.Sprintf("certainly gains less than %.0f %% on average", 100*(worthIt-1))
+	for _, c := range choices {
+		s, ok := d.weigh(c, unchanged)
+		if ok && c.Chunk == 0 && s.loses != "" {
+			return fmt.Sprintf("Each change certainly loses somewhere, as %s %s, or %s.",
+				c, results.PlacementPhrase(s.loses), tooLittle)
+		}
 	}
-	text := fmt.Sprintf("%s The %s round trip of %s then takes %s",
-		advice, d.tripName(), size, strings.Join(times, ", "))
-	if len(noisy) > 0 {
-		text += "; too noisy to tell " + strings.Join(noisy, " and ")
-	}
-	return text + "."
+	return "Each change " + tooLittle + "."
 }
 
 // bestGamble returns the change that gains most at a single placement, of those that surely gain
@@ -203,7 +185,8 @@ func (d Decision) bestGamble() (best Choice, at string) {
 	for _, c := range choices {
 		for _, place := range d.places() {
 			e, ok := d.ratio("goodput", c, place, "stream", movingReader)
-			if ok && c.Chunk == 0 && e.Above(worthIt) && !isBlurred(e) && e.Median > gain {
+			isGain := ok && view.Judge(e, worthIt) == view.Gain
+			if isGain && c.Chunk == 0 && e.Median > gain {
 				best = c
 				gain = e.Median
 				at = place
@@ -226,94 +209,27 @@ func (d Decision) gambleText() string {
 
 // chunkAdvice says by how much chunks shorten the wait of small messages.
 func (d Decision) chunkAdvice() string {
-	if d.Chunk == 0 {
+	c := Choice{Chunk: d.Chunk}
+	var pairs [][2]stat.Row
+	for _, r := range slowReaders {
+		whole, found := d.find(unchanged, "free", bench.PatternMixed, r)
+		chunked, foundChunked := d.find(c, "free", bench.PatternMixed, r)
+		if d.Chunk > 0 && found && foundChunked {
+			pairs = append(pairs, [2]stat.Row{
+				stat.SampleRow("", whole.Cell, whole.Samples),
+				stat.SampleRow("", chunked.Cell, chunked.Samples),
+			})
+		}
+	}
+	if len(pairs) == 0 {
 		return ""
 	}
-	c := Choice{Chunk: d.Chunk}
-	text := "Use chunk frames only if small messages must not wait behind large ones: " +
-		c.String() + " " + d.waitText(c)
-	latency := d
-	latency.Objective = Latency
-	latency.decideChunk()
-	smaller := Choice{Chunk: latency.Chunk}
-	slowest := slowReaders[len(slowReaders)-1]
-	shorter, _ := d.ratioTo(c, waitMetric, smaller, "free", bench.PatternMixed, slowest)
-	if smaller.Chunk < c.Chunk && shorter.Above(1) {
-		text += "; " + smaller.String() + " shorten it more and cost more: --objective latency"
-	}
-	return text + "."
+	return "Use chunk frames only if small messages must not wait behind large ones: with " +
+		c.String() + ", " + view.ChunkWaits("a small message", pairs) + "."
 }
 
 // usualWrites has the size that people advise most.
 var usualWrites = Choice{WriteSize: 64 << 10}
-
-// goodputs says how the advised change, smaller writes and chunks change the goodput.
-func (d Decision) goodputs() string {
-	var told, noisy []string
-	for _, c := range slices.Compact([]Choice{d.Lever, usualWrites, {Chunk: d.Chunk}}) {
-		var changes, hidden []string
-		for _, place := range d.places() {
-			e, ok := d.ratio("goodput", c, place, "stream", movingReader)
-			where := results.PlacementPhrase(place)
-			change := changeText(e)
-			switch {
-			case !ok || c == unchanged:
-			case change == "":
-				hidden = append(hidden, where)
-			default:
-				changes = append(changes, change+" "+where)
-			}
-		}
-		switch {
-		case len(changes) > 0:
-			told = append(told, c.String()+" "+strings.Join(changes, ", "))
-			if len(hidden) > 0 {
-				noisy = append(noisy, c.String()+" "+strings.Join(hidden, " and "))
-			}
-		case len(hidden) > 0:
-			noisy = append(noisy, c.String())
-		}
-	}
-	text := ""
-	if len(told) > 0 {
-		text = fmt.Sprintf("Goodput compared with %s: %s. ", unchanged, strings.Join(told, "; "))
-	}
-	if len(noisy) > 0 {
-		text += "Too noisy to tell how goodput changes with " + strings.Join(noisy, ", with ") + "."
-	}
-	return strings.TrimSpace(text)
-}
-
-// waitText says by how much chunks shorten the wait of small messages.
-func (d Decision) waitText(c Choice) string {
-	var waits, hidden []string
-	for _, r := range slowReaders {
-		before, found := d.find(unchanged, "free", bench.PatternMixed, r)
-		after, foundAfter := d.find(c, "free", bench.PatternMixed, r)
-		if !found || !foundAfter {
-			continue
-		}
-		rate := r.rate()
-		gain, _ := d.ratio(waitMetric, c, "free", bench.PatternMixed, r)
-		wait := stat.EstimateOf(waitMetric, before.Samples)
-		shorter := stat.EstimateOf(waitMetric, after.Samples)
-		isRough := view.IsRough(wait) || view.IsRough(shorter) // as in the picture
-		if isBlurred(gain) && !gain.Above(1) && isRough {
-			hidden = append(hidden, rate)
-			continue
-		}
-		waits = append(waits, fmt.Sprintf("from %s to %s behind a reader of %s",
-			view.RoughText(waitMetric, wait), view.RoughText(waitMetric, shorter), rate))
-	}
-	text := "may shorten that wait"
-	if len(waits) > 0 {
-		text = "shorten that wait " + strings.Join(waits, ", ")
-	}
-	if len(hidden) > 0 {
-		text += "; too noisy to tell behind a reader of " + strings.Join(hidden, " or ")
-	}
-	return text
-}
 
 // pipeWarning says how long small messages wait for a slow reader in each pipe, if they wait longer
 // in a larger one: they wait for all the bytes in it.
@@ -321,12 +237,13 @@ func (d Decision) pipeWarning() string {
 	slowest := slowReaders[len(slowReaders)-1]
 	largest := Choice{Capacity: largestPipe}
 	ratio, ok := d.ratio(waitMetric, largest, "free", bench.PatternMixed, slowest)
+	effect := view.Judge(ratio, 1.1)
 	switch {
 	case d.Lever.Capacity == 0 || !ok:
 		return ""
-	case isBlurred(ratio) && !ratio.Below(1) && !ratio.Above(1):
+	case effect == view.Unclear:
 		return "Too noisy to tell whether small messages wait longer in a larger pipe."
-	case ratio.Median > 1/1.1: // the wait is longer by less than a tenth, or shorter
+	case effect != view.Loss:
 		return ""
 	}
 	var waits []string

@@ -9,6 +9,7 @@ import (
 	"github.com/pipebench/pipebench/bench"
 	"github.com/pipebench/pipebench/results"
 	"github.com/pipebench/pipebench/results/stat"
+	"github.com/pipebench/pipebench/results/view"
 )
 
 // A Decision says whether a larger pipe or smaller writes are worth it (field Lever), and which
@@ -211,6 +212,12 @@ type score struct {
 	gain      float64 // the logarithm of a ratio
 	halfWidth float64 // of the interval of gain; infinite if there are too few samples for one
 	worst     float64 // the smallest ratio at any placement, of pairs or of medians in the tables
+	loses     string  // a placement at which the choice is certainly worse; "" if none is known
+}
+
+// isRefuted reports whether the choice certainly loses somewhere, or certainly gains too little.
+func (s score) isRefuted() bool {
+	return s.loses != "" || s.gain+s.halfWidth < math.Log(worthIt)
 }
 
 // weigh scores the choice c, compared with another, by goodput, the time of a round trip, or both,
@@ -236,6 +243,9 @@ func (d Decision) weigh(c, other Choice) (score, bool) {
 				shown = 1 / shown // less is better
 			}
 			s.worst = min(s.worst, e.Median, shown)
+			if s.loses == "" && view.Judge(e, 1/worstAllowed) == view.Loss {
+				s.loses = place
+			}
 			if d.Objective == Throughput && f.metric == "time" ||
 				d.Objective == Latency && f.metric == "goodput" {
 				continue
@@ -259,15 +269,13 @@ func halfWidth(e stat.Estimate) float64 {
 	return math.Log(e.Interval.Hi/e.Interval.Lo) / 2
 }
 
-// isBlurred reports whether an estimate is too uncertain for an answer.
-func isBlurred(e stat.Estimate) bool { return halfWidth(e) > mostHalfWidth }
-
 // decideLever sets Lever to the simplest change that gains nearly as much as the best one, unless
 // the best one surely gains more. If the records prove nothing, it sets Unproven to the reason.
 func (d *Decision) decideLever() {
 	var scores []score // of the changes that count, in the order of choices
 	best := score{gain: math.Inf(-1)}
 	narrowest := math.Inf(1) // the smallest half-width of all changes
+	isProven := true         // if no change is advised: each is refuted
 	for _, c := range choices {
 		if c == unchanged || c.Chunk > 0 {
 			continue
@@ -277,6 +285,7 @@ func (d *Decision) decideLever() {
 			continue
 		}
 		narrowest = min(narrowest, s.halfWidth)
+		isProven = isProven && s.isRefuted()
 		if s.worst < worstAllowed {
 			continue
 		}
@@ -285,7 +294,6 @@ func (d *Decision) decideLever() {
 			best = s
 		}
 	}
-	lever := best
 	limit := math.Log(worthIt)
 	for _, s := range scores {
 		more, _ := d.weigh(best.choice, s.choice)
@@ -293,24 +301,18 @@ func (d *Decision) decideLever() {
 			continue
 		}
 		if len(d.Alike) == 0 {
-			lever = s
 			d.Lever = s.choice
+			isProven = s.halfWidth <= min(mostHalfWidth, s.gain)
 		}
 		d.Alike = append(d.Alike, s.choice)
 	}
-	decisive := narrowest // the half-width on which the decision rests
-	if len(scores) > 0 {
-		decisive = lever.halfWidth
-	}
-	// The change seems to be worth it, but the lower end of its interval is a loss.
-	mayGainNothing := lever.gain > limit && lever.gain < lever.halfWidth
 	switch {
-	case d.Unproven != "": // Decide has said why
-	case math.IsInf(decisive, 1) && d.interrupted:
+	case d.Unproven != "" || isProven: // Decide may have said why
+	case math.IsInf(narrowest, 1) && d.interrupted:
 		d.Unproven = "it was interrupted, with too few samples to compare"
-	case math.IsInf(decisive, 1):
+	case math.IsInf(narrowest, 1):
 		d.Unproven = fmt.Sprintf("too many cells have fewer than %d samples", stat.LeastSamples)
-	case decisive > mostHalfWidth, mayGainNothing:
+	default:
 		d.Unproven = "noise hides what a change gains at all placements together"
 	}
 }

@@ -24,6 +24,7 @@ type model struct {
 	noise   float64 // of each figure, as a share
 	enough  int     // bytes of a pipe that no message fills; 0: each fills all
 	load    float64 // what other programs add to the time that passes, as a share; CPU time is unaffected
+	brief   bool    // its waits have no histograms, which take long to make
 }
 
 var usual = model{byteNS: 0.25, writeNS: 800, wakeNS: 80_000, frameNS: 800, noise: 0.01}
@@ -78,8 +79,20 @@ func (m model) sample(c results.Cell, r *rand.Rand) results.Sample {
 		}
 		wait := int64(noisy(ahead / float64(c.Drain) * 1e9))
 		s.Latency = map[string]results.Latency{"due": {Count: 48, P50NS: &wait}}
+		if !m.brief {
+			s.Latency["due"] = latencyOf(wait)
+		}
 	}
 	return s
+}
+
+// latencyOf is the latency of messages that all take the same time.
+func latencyOf(ns int64) results.Latency {
+	l, err := results.NewLatency(slices.Repeat([]int64{ns}, 48))
+	if err != nil {
+		panic(err)
+	}
+	return l
 }
 
 // records are n samples of every cell of the grid.
@@ -163,6 +176,37 @@ func TestAChangeIsAdvisedOnlyIfNoPlacementContradicts(t *testing.T) {
 	}
 }
 
+// To change nothing is certain only if each change certainly loses somewhere, or gains too little.
+// By any objective, the answer says so, or says that nothing is known.
+func TestChangeNothingIsSaidOnlyIfItIsCertain(t *testing.T) {
+	cheapWakeUps := usual
+	cheapWakeUps.wakeNS = 100
+	isPipe := func(c results.Cell) bool { return c.Capacity > 0 && c.Placement == "apart" }
+	for _, objective := range []Objective{Balanced, Throughput, Latency} {
+		for isNoisy, want := range map[bool]string{
+			true: "If your reader only moves bytes: change nothing until you know.",
+			false: "If your reader only moves bytes: change nothing. Each change certainly loses " +
+				"somewhere, as a pipe of 256 KiB on two CPUs, or certainly gains less than 15 % " +
+				"on average.",
+		} {
+			records := cheapWakeUps.records(12, 1)
+			slowDown(records, 1.2, isPipe)
+			slowDown(records, 1.3, func(c results.Cell) bool {
+				return c.WriteSize > 0 && c.Placement == "same"
+			})
+			for _, r := range records {
+				if isNoisy && isPipe(r.Cell) {
+					scatter(r)
+				}
+			}
+			text := strings.Join(Decide(records, objective).Answer(nil).Sentences, "\n")
+			if !strings.Contains(text, want) {
+				t.Errorf("%s, noisy: %v: no %q in\n%s", objective, isNoisy, want, text)
+			}
+		}
+	}
+}
+
 func withoutWrites(records []results.Record) []results.Record {
 	return slices.DeleteFunc(records, func(r results.Record) bool { return r.Cell.WriteSize > 0 })
 }
@@ -221,8 +265,6 @@ func TestNoiseIsSaidOnceInASentence(t *testing.T) {
 	}
 	for _, want := range []string{
 		"cannot tell the gain of a pipe of 1 MiB. Change nothing until you know.",
-		"Too noisy to tell how goodput changes with writes of 64 KiB, with frames of 60 KiB " +
-			"on one CPU.",
 	} {
 		if !strings.Contains(text, want) {
 			t.Errorf("no %q in\n%s", want, text)
@@ -247,11 +289,9 @@ func TestRoundTripsAreShownByTheirMedian(t *testing.T) {
 	}
 	a := Decide(records, Balanced).Answer(nil)
 	text := strings.Join(a.Sentences, "\n") + a.Page(false).Tables[1].Title
-	for _, want := range []string{"The median round trip of 1,000,000 B then takes 250 µs",
-		"Round trip of 1,000,000 B (median), and wait"} {
-		if !strings.Contains(text, want) {
-			t.Errorf("no %q in %s", want, text)
-		}
+	const want = "Round trip of 1,000,000 B (median), and wait"
+	if !strings.Contains(text, want) {
+		t.Errorf("no %q in %s", want, text)
 	}
 }
 
@@ -311,7 +351,7 @@ func TestAKnownOptimumIsFound(t *testing.T) {
 
 // Of pipes that gain alike the smallest is advised, and the answer says what a larger one costs.
 func TestTheSmallestPipeOfAlikeIsAdvised(t *testing.T) {
-	const noMore = "; a larger one does not surely gain more. "
+	const noMore = "; a larger one does not surely gain more."
 	for enough, want := range map[int]bool{256 << 10: true, 0: false} {
 		m := usual
 		m.enough = enough
@@ -358,6 +398,7 @@ func TestRunsAgree(t *testing.T) {
 	} {
 		noisy := usual
 		noisy.noise = row.noise
+		noisy.brief = true
 		first := Decide(noisy.records(12, 100), Balanced)
 		differ := 0
 		const runs = 20
@@ -442,22 +483,6 @@ func TestAWildChangeHasNoFigures(t *testing.T) {
 	}
 }
 
-// A round trip is said to change only where the change is certain.
-func TestARoundTripThatIsAlikeIsNotToldByTwoFigures(t *testing.T) {
-	records := usual.records(12, 1)
-	for _, r := range records {
-		if r.Cell.Pattern == results.PatternRoundtrip && r.Cell.Placement == "free" {
-			for i := range r.Samples {
-				r.Samples[i].ElapsedNS = r.Samples[i].Messages * int64(900_000+1000*i)
-			}
-		}
-	}
-	text := strings.Join(Decide(records, Balanced).Answer(nil).Sentences, "\n")
-	if !strings.Contains(text, "about as long as before on one CPU and with the ends unpinned") {
-		t.Errorf("a round trip that takes as long as before, in\n%s", text)
-	}
-}
-
 // An interval that a gain worth it lies in does not say that nothing changes.
 func TestAGainThatNoiseMayHideIsNotDenied(t *testing.T) {
 	records := usual.records(12, 1)
@@ -485,22 +510,12 @@ func TestNoiseOfAPartIsSaid(t *testing.T) {
 			func(c results.Cell) bool { return isPipe(c) && c.Work == 1 },
 			"cannot tell the gain of a pipe of 1 MiB: ",
 		},
-		"a round trip": {
-			func(c results.Cell) bool {
-				return isPipe(c) && c.Pattern == results.PatternRoundtrip && c.Placement == "free"
-			},
-			"too noisy to tell with the ends unpinned.",
-		},
-		"all round trips": {
-			func(c results.Cell) bool { return isPipe(c) && c.Pattern == results.PatternRoundtrip },
-			"Too noisy to tell how long a round trip of 1,000,000 B then takes.",
-		},
 		"waits of chunks": {
 			func(c results.Cell) bool {
 				return c.Pattern == bench.PatternMixed && c.Drain == 20_000_000 &&
 					results.ChunkSize(c.Framing) > 0
 			},
-			"; too noisy to tell behind a reader of 20 MB/s",
+			", too noisy to tell behind a reader of 20 MB/s",
 		},
 		"waits of a larger pipe": {
 			func(c results.Cell) bool {
@@ -548,7 +563,7 @@ func TestAWaitThatThePictureShowsIsTold(t *testing.T) {
 		}
 	}
 	text := strings.Join(Decide(records, Balanced).Answer(nil).Sentences, "\n")
-	const want = "frames of 60 KiB shorten that wait from "
+	const want = "with frames of 60 KiB, a small message waits "
 	if !strings.Contains(text, want) || strings.Contains(text, "too noisy to tell behind") {
 		t.Errorf("no %q in\n%s", want, text)
 	}
@@ -561,8 +576,7 @@ func scatter(r results.Record) {
 		factor := math.Pow(10, float64(i%3-1))
 		s.ElapsedNS = int64(float64(s.ElapsedNS) * factor)
 		for key, l := range s.Latency {
-			l.P50NS = new(int64(float64(*l.P50NS) * factor * 2))
-			s.Latency[key] = l
+			s.Latency[key] = latencyOf(int64(float64(*l.P50NS) * factor * 2))
 		}
 	}
 }
@@ -574,12 +588,8 @@ func TestTheAnswerStatesItsConditions(t *testing.T) {
 		"If your reader parses (1 ns per byte or more): change nothing.",
 		"If your reader only moves bytes: use a pipe of 1 MiB (F_SETPIPE_SZ on Linux, " +
 			"by either end).",
-		"only if small messages must not wait behind large ones: frames of 60 KiB shorten that " +
-			"wait",
-		"Goodput compared with whole messages through the usual pipe: a pipe of 1 MiB -1 to ",
-		"; writes of 64 KiB -6 to -4 % on one CPU, -2 to +1 % on two CPUs, -3 to +0 % with the " +
-			"ends unpinned; frames of 60 KiB -6 to -4 % on one CPU",
-		"; frames of 16 KiB shorten it more and cost more: --objective latency.",
+		"only if small messages must not wait behind large ones: with frames of 60 KiB, a " +
+			"small message waits ",
 		"If the reader takes 20 MB/s, a small message behind a large one waits ",
 	} {
 		if !strings.Contains(text, want) {
@@ -650,9 +660,8 @@ func TestTooFewSamplesAreSaidInPlainSentences(t *testing.T) {
 	for _, want := range []string{
 		"Not proven: it was interrupted, with too few samples to compare. Run it again to the end.",
 		"cannot tell the gain of a pipe of 1 MiB. Change nothing until you know.",
-		"Too noisy to tell how goodput changes with a pipe of 1 MiB, with writes of 64 KiB, with " +
-			"frames of 60 KiB.",
-		"may shorten that wait; too noisy to tell behind a reader of 200 MB/s or 20 MB/s",
+		"too noisy to tell whether a small message waits less behind a reader of 200 MB/s or " +
+			"behind a reader of 20 MB/s.",
 	} {
 		if !strings.Contains(text, want) {
 			t.Errorf("no %q in\n%s", want, text)
