@@ -78,17 +78,8 @@ func (p *Panel) addServer(t results.Target, sizes []int) {
 	p.Series[i].Points = points
 }
 
-// serverTitle says from which message size on a server fails. If none fails, it says how long round
-// trips take.
+// serverTitle says from which message size on a server fails.
 func serverTitle(p Panel, sizes []int, cutShort bool) string {
-	var sure []Point // not in doubt
-	for _, s := range p.Series {
-		for _, point := range s.Points {
-			if !point.Doubt {
-				sure = append(sure, point)
-			}
-		}
-	}
 	switch {
 	case p.Fails != nil && cutShort:
 		return fmt.Sprintf("A server fails above %s: %s",
@@ -96,11 +87,6 @@ func serverTitle(p Panel, sizes []int, cutShort bool) string {
 	case p.Fails != nil:
 		return fmt.Sprintf("A server fails from %s on: %s", view.SizeTitle(sizes[p.Fails.From]),
 			p.Fails.How)
-	case len(sure) > 1 && len(p.Series) == 1:
-		first, last := sure[0], sure[len(sure)-1]
-		return fmt.Sprintf("A round trip takes %s with %s, %s with %s",
-			results.FormatLabel(first.Y, Nanos), view.SizeTitle(sizes[first.X]),
-			results.FormatLabel(last.Y, Nanos), view.SizeTitle(sizes[last.X]))
 	}
 	return "Round trips through servers, by message size"
 }

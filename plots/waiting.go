@@ -24,23 +24,15 @@ func waitingChart(all rows) Chart {
 		return Chart{}
 	}
 	writers := slices.Sorted(slices.Values(values(r, writersIO)))
-	explained := "poll: waits in poll(2) for room; poller: Go's runtime waits for room"
-	var pauses []string
-	for _, name := range writers {
-		if family(name) == "sleep" {
-			pauses = append(pauses, name)
-		}
-	}
-	if len(pauses) > 0 {
-		explained += "; " + strings.Join(pauses, ", ") + ": sleeps for this long, then tries again"
-	}
 	c := Chart{
 		Name:     "waiting",
 		Title:    "What non-blocking writers meet",
 		Subtitle: r.subtitle("io", "drain", "closes_after", "size"),
 		X:        Axis{Label: "how the writer waits", Places: writers},
-		Notes: []string{explained + ".", mediansNote, "Times to EPIPE differ by chance: their " +
-			"bars are the range, and their points are never hollow."},
+		Notes: []string{"poll: waits in poll(2) for room; poller: Go's runtime waits for it; " +
+			"sleep: sleeps for this long, then tries again.", mediansNote,
+			"Times to EPIPE differ by chance: their bars are the range, and their points are " +
+				"never hollow."},
 	}
 	stays := r.where(func(row stat.Row) bool {
 		return row.Cell.ClosesAfter == 0 && row.Cell.Drain == 0

@@ -103,8 +103,8 @@ func settingName(row stat.Row, usual int) string {
 }
 
 // writeSizeTitle says which pipe capacity and write size raise goodput most in a panel, compared
-// with whole messages through a pipe of the usual capacity, and what they do in the other panels.
-// Of the settings that certainly gain in a panel, it takes the one whose point is highest.
+// with whole messages through a pipe of the usual capacity. Of the settings that certainly gain in
+// a panel, it takes the one whose point is highest.
 func (r rows) writeSizeTitle(usual int, panel func(stat.Row) string) string {
 	r = r.where(func(row stat.Row) bool { return row.Cell.Placement != "free" })
 	var best, base stat.Row
@@ -133,19 +133,8 @@ func (r rows) writeSizeTitle(usual int, panel func(stat.Row) string) string {
 	case most.N == 0:
 		return "Neither a larger pipe nor smaller writes carry " + size + " much faster"
 	}
-	title := fmt.Sprintf("On %s, %s %s× as much as whole messages in a %s", panel(best),
+	return fmt.Sprintf("On %s, %s %s× as much as whole messages in a %s", panel(best),
 		settingName(best, usual), results.FormatNumber(most.Median, 2), capacityName(base))
-	for _, row := range r.all { // the same setting in other panels
-		gain, _ := r.gainOf(row, usual, panel)
-		isSame := row.Cell.Capacity == best.Cell.Capacity &&
-			row.Cell.WriteSize == best.Cell.WriteSize
-		effect := view.Judge(gain, view.GainThatCounts)
-		isTold := effect == view.Gain || effect == view.Loss
-		if isSame && isTold && row.Cell.Placement != best.Cell.Placement {
-			title += fmt.Sprintf("; on %s %s×", panel(row), results.FormatNumber(gain.Median, 2))
-		}
-	}
-	return title
 }
 
 // gainOf returns the goodput of row divided by that of base: whole messages through a pipe of the

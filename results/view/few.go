@@ -15,10 +15,10 @@ func allHaveTooFewSamples(rows []stat.Row) bool {
 }
 
 // tooFewSamples says what a run with too few samples has measured, and how to get more.
-func tooFewSamples(s *results.Set, rows []stat.Row) []string {
+func tooFewSamples(rows []stat.Row) []string {
 	c := countCells(rows)
 	switch {
-	case interruption(s, rows) != "":
+	case interruption(rows) != "":
 		return nil // the meaning begins with it
 	case c.measured == 0:
 		return []string{c.text() + " Give it more time (--max-time)."}
@@ -68,28 +68,13 @@ func countCells(rows []stat.Row) cellCount {
 // runAgain is for an interrupted run: another run in its folder adds samples to the same cells.
 const runAgain = "Run it again to the end: with the same --out, the samples of both count."
 
-// interruption says what a run lacks because it was interrupted. It returns "" if it was not, and
-// for several runs: their header counts those that were interrupted.
-func interruption(s *results.Set, rows []stat.Row) string {
+// interruption says what is missing because a run was interrupted, or "".
+func interruption(rows []stat.Row) string {
 	c := countCells(rows)
-	if c.cut+c.unreached == 0 || len(s.Environments) > 1 {
+	if c.cut+c.unreached == 0 {
 		return ""
 	}
 	return "Interrupted: " + c.text() + " " + runAgain
-}
-
-// interruptedText counts the runs that were interrupted, of several.
-func interruptedText(s *results.Set) string {
-	runs := make(map[string]bool)
-	for _, r := range s.Records {
-		if r.Stopped == "interrupted" {
-			runs[r.Run] = true
-		}
-	}
-	if len(runs) == 0 || len(s.Environments) < 2 {
-		return ""
-	}
-	return fmt.Sprintf("%d of them interrupted", len(runs))
 }
 
 // text says how many of the planned measurements were made, and what became of the rest.

@@ -129,10 +129,8 @@ func attentionSection(found comparison) Section {
 	}
 	out.Tables = []Table{t}
 	if len(noisy.rows) > 0 {
-		out.Lead = append(out.Lead, "Close other programs there, or measure longer.")
-		if slices.ContainsFunc(members, func(m stat.Member) bool { return isOfRun(m.Runs[0]) }) {
-			out.Lead = append(out.Lead, longerRun)
-		}
+		out.Lead = append(out.Lead,
+			"Close other programs there, or measure longer (--max-time).")
 	}
 	out.Lead = append(out.Lead, changedRules(members)...)
 	if leftOut > 0 {

@@ -29,7 +29,7 @@ func TestNoisyMachinesAreNotLeftWithoutFigures(t *testing.T) {
 	}
 	lead := strings.Join(sections[0].Lead, " ")
 	const advice = "Most comparisons with raw bytes are too noisy on 2 machines: b and a. Close " +
-		"other programs there, or measure longer. For more samples: pipebench run "
+		"other programs there, or measure longer (--max-time)."
 	if !strings.Contains(lead, advice) {
 		t.Errorf("%q is missing in %q", advice, lead)
 	}

@@ -70,7 +70,7 @@ func header(s *results.Set, rows []stat.Row) []string {
 		pooled = "figures pooled over runs"
 	}
 	load := "load " + loadText(s.Environments...)
-	return []string{JoinParts(machineLine(e), runs, interruptedText(s), pooled, load)}
+	return []string{JoinParts(machineLine(e), runs, pooled, load)}
 }
 
 // labelsText lists the labels of a run: "rack=a site=desk".

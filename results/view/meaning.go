@@ -21,7 +21,6 @@ func meaning(rows []stat.Row) []string {
 		levers = ofMessage(run.bare, run.bare[n-1].Cell) // the last one: raw comes first
 	}
 	isNoisy := isTooNoisyToRank(rows, run.bare)
-	isFew := allHaveTooFewSamples(rows)
 	var texts []string
 	if isNoisy {
 		texts = append(texts, noisySentence(rows))
@@ -32,13 +31,10 @@ func meaning(rows []stat.Row) []string {
 		program = "Use the framing that the other end speaks. " + program
 	}
 	texts = append(texts, program)
-	if isNoisy || isFew {
-		texts = append(texts, overheadSentence(run.bare))
-	}
 	texts = append(texts, transportSentences(run.bare, isNoisy, &told)...)
 	isAnswered := len(nonEmpty(texts)) > 0
 	switch {
-	case !isAnswered && !isFew && len(run.bare) == len(rows):
+	case !isAnswered && !allHaveTooFewSamples(rows) && len(run.bare) == len(rows):
 		texts = figureSentences(run.bare)
 	case !isNoisy && strings.Contains(strings.Join(texts, ""), tooNoisyToTell):
 		texts = append(texts, untilKnown+" A quieter machine, or more samples, may tell more.")
@@ -151,7 +147,8 @@ func slowSentence(bare []stat.Row) string {
 
 func framingOf(r stat.Row) string { return r.Cell.Framing }
 
-// SpeedTitle says what share of the speed of raw bytes framings reach, as the title of a picture.
+// SpeedTitle says what share of the speed of raw bytes framings reach, as the title of a picture:
+// the first sentence of the text or, on a noisy machine, what is certain all the same.
 func SpeedTitle(rows []stat.Row) string {
 	bare := splitRun(rows).bare
 	if isTooNoisyToRank(rows, bare) {
@@ -167,27 +164,9 @@ func SpeedTitle(rows []stat.Row) string {
 		return "Certainly below half of raw's speed, at some sizes: " + framingNames(slow) +
 			"; too noisy to compare other framings"
 	}
-	for _, one := range seriesIn(bare, patternStream) {
-		known, noisy := one.toldRows()
-		if len(known) == 0 {
-			continue
-		}
-		names := "Framings reach"
-		if len(known) == 1 || len(noisy) > 0 {
-			names = framingNames(known) + " at"
-		}
-		of := "of raw's speed"
-		if one.cell.Work == 0 {
-			of += " if the reader does nothing"
-		}
-		title := fmt.Sprintf("%s %s (%s) %s (%s, %s)", names, rangeText(known), noiseText(known),
-			of, SizeTitle(one.size), one.short)
-		if slow := one.slowRows(); len(slow) > 0 {
-			slowest := []stat.Row{slices.MinFunc(slow, compareShares)}
-			title += fmt.Sprintf(", and %s %s (%s)", framingNames(slowest), rangeText(slowest),
-				SizeTitle(slowest[0].Cell.Size))
-		}
-		return title
+	told := -1
+	if sentences := transportSentences(bare, false, &told); len(sentences) > 0 {
+		return strings.TrimSuffix(sentences[0], ".")
 	}
 	return "Too few samples to compare framings"
 }
@@ -294,22 +273,22 @@ func ChunkWaits(who string, pairs [][2]stat.Row) string {
 	case len(waits) == 0:
 		return tooNoisyToTell + " whether " + who + " waits less " + strings.Join(hidden, " or ")
 	case len(hidden) > 0:
-		waits = append(waits, tooNoisyToTell+" "+strings.Join(hidden, " or "))
+		waits[len(waits)-1] += "; " + tooNoisyToTell + " " + strings.Join(hidden, " or ")
 	}
 	return who + " waits " + strings.Join(waits, ", ")
 }
 
 // waitsDiffer reports whether small messages certainly wait longer or shorter behind chunks than
-// behind whole messages: in the rounds, by the intervals of the two, or in every sample.
+// behind whole messages: in the rounds, by figures that are not rough, or in every sample.
 func waitsDiffer(whole, chunked stat.Row) bool {
 	metric := stat.MustMetric("due.p50")
 	ratio := stat.PairedRatio(metric, chunked.Records, whole.Records)
 	if ratio.Below(1) || ratio.Above(1) {
 		return true
 	}
-	a, b := whole.Estimates[metric.Name].Interval, chunked.Estimates[metric.Name].Interval
-	if a != nil && b != nil && (a.Lo > b.Hi || b.Lo > a.Hi) {
-		return true
+	a, b := whole.Estimates[metric.Name], chunked.Estimates[metric.Name]
+	if !IsRough(a) && !IsRough(b) {
+		return a.Above(b.Interval.Hi) || b.Above(a.Interval.Hi)
 	}
 	before, after := metric.Values(whole.Pooled()), metric.Values(chunked.Pooled())
 	return min(len(before), len(after)) >= stat.LeastSamples &&

@@ -1,9 +1,7 @@
 package view
 
 import (
-	"cmp"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -14,32 +12,16 @@ import (
 // noisySentence says that a run is too noisy to tell framings apart, and what to do about it.
 func noisySentence(rows []stat.Row) string {
 	count := countRatios(rows)
-	comparisons := results.FormatCount(count.all, "comparison")
-	text := fmt.Sprintf("Too noisy to compare framings: noise of more than ±%d %% in %d of %s "+
-		"with raw bytes. ", stat.MostBlur, count.blurred, comparisons)
-	if count.few > count.blurred {
-		text = fmt.Sprintf("Too few samples to compare framings: fewer than %d, which an "+
-			"interval takes, in %d of %s with raw bytes. ",
-			stat.LeastSamples, count.few, comparisons)
-	}
+	text := fmt.Sprintf("Too noisy to compare framings: noise of more than ±%d %%, or fewer than "+
+		"%d samples, in %d of %s with raw bytes. ", stat.MostBlur, stat.LeastSamples,
+		count.blurred+count.few, results.FormatCount(count.all, "comparison"))
 	text += untilKnown + " Close other programs, "
 	isOther := func(r stat.Row) bool { return r.Cell.Size != rows[0].Cell.Size }
 	if slices.ContainsFunc(rows, isOther) {
-		return text + "measure longer, or measure one size alone."
+		return text + "measure longer (--max-time), or measure one size alone (--size)."
 	}
-	return text + "or measure longer."
+	return text + "or measure longer (--max-time)."
 }
-
-// longerRun has commands for narrower intervals. See isOfRun.
-const longerRun = "For more samples: pipebench run --max-time 3m. For one size alone: pipebench " +
-	"run --max-time 1m --size 65000 --placement same"
-
-// defaultRun matches a command line of run that measures what run does without flags.
-var defaultRun = regexp.MustCompile(
-	`^pipebench run( (--(max-time|seed|out|label)|-o)[ =]\S+| --(quiet|no-progress|detail))*$`)
-
-// isOfRun reports whether the commands of longerRun fit a run.
-func isOfRun(e results.Environment) bool { return defaultRun.MatchString(e.Command) }
 
 // untilKnown says which framing to use as long as framings cannot be compared.
 const untilKnown = "Until you know, use the framing that the other end speaks."
@@ -115,41 +97,4 @@ func isTooNoisyToRank(rows, bare []stat.Row) bool {
 		}
 	}
 	return true
-}
-
-// overheadSentence says how many bytes framings add to a message. Noise has no influence on this
-// number.
-func overheadSentence(bare []stat.Row) string {
-	var framed []stat.Row
-	for _, r := range bare {
-		added, known := r.Figure("overhead")
-		isRaw := r.Cell.Framing == results.FramingRaw
-		if known && added > 0 && !isRaw && r.Cell.Size > 0 { // not compressed or recorded messages
-			framed = append(framed, r)
-		}
-	}
-	if len(framed) == 0 {
-		return ""
-	}
-	slices.SortStableFunc(framed, func(a, b stat.Row) int {
-		return cmp.Or(cmp.Compare(a.Cell.Size, b.Cell.Size),
-			cmp.Compare(a.Estimates["overhead"].Median, b.Estimates["overhead"].Median),
-			cmp.Compare(a.Cell.Framing, b.Cell.Framing))
-	})
-	framed = slices.CompactFunc(framed, func(a, b stat.Row) bool {
-		return a.Cell.Size == b.Cell.Size && a.Cell.Framing == b.Cell.Framing
-	})
-	least := framed[0]
-	framed = slices.DeleteFunc(framed, func(r stat.Row) bool {
-		return r.Cell.Size > least.Cell.Size
-	})
-	last := len(framed) - 1
-	low, high := metricText(least, "overhead"), metricText(framed[last], "overhead")
-	added := low + " (" + framingNames(framed) + ")"
-	if low != high {
-		added = low + " (" + framingNames(framed[:1]) + ") to " + high + " (" +
-			framingNames(framed[last:]) + ")"
-	}
-	return "In bytes, framing adds " + added + " to messages of " + SizeTitle(least.Cell.Size) +
-		", on any machine."
 }

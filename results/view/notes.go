@@ -12,8 +12,8 @@ import (
 
 // screenNotes lists the notes on the tables of a first screen. isPart says that the tables do not
 // show all measurements.
-func screenNotes(s *results.Set, rows []stat.Row, isPart bool) []string {
-	out := append(stoppedNotes(s, false), sampleNotes(rows)...)
+func screenNotes(rows []stat.Row, isPart bool) []string {
+	out := sampleNotes(rows)
 	failures, doubts := warningsOf(rows)
 	out = append(out, warningNotes(failures, len(rows), "cell")...)
 	doubts = slices.DeleteFunc(doubts, func(w warning) bool { // the screen tells of these anyway
@@ -40,8 +40,7 @@ const (
 
 // detailedNotes lists the notes on the tables that show all measurements.
 func detailedNotes(s *results.Set, rows []stat.Row) []string {
-	out := append(stoppedNotes(s, detailed), sampleNotes(rows)...)
-	out = append(out, cpuNote(rows))
+	out := append([]string{stoppedNote(rows)}, sampleNotes(rows)...)
 	out = append(out, figureNotes(rows)...)
 	out = append(out, checkedNote(s))
 	failures, doubts := warningsOf(rows)
@@ -106,18 +105,6 @@ func sampleNotes(rows []stat.Row) []string {
 	return out
 }
 
-// cpuNote names the first measurement whose CPU time, relative to raw bytes, contradicts its speed
-// relative to raw bytes.
-func cpuNote(rows []stat.Row) string {
-	for _, r := range rows {
-		if r.ToRawByCPU != nil { // set only for a contradiction
-			return fmt.Sprintf("by CPU time, which others do not touch, %s: %.2f of raw, not %.2f",
-				results.CellName(r.Cell), r.ToRawByCPU.Median, r.ToRaw.Median)
-		}
-	}
-	return ""
-}
-
 // figureNotes explain the columns of a detailed table.
 func figureNotes(rows []stat.Row) []string {
 	var compared, framed bool
@@ -160,23 +147,14 @@ func checkedNote(s *results.Set) string {
 		results.FormatGrouped(checked.Compared), results.FormatGrouped(checked.Bytes))
 }
 
-// stoppedNotes say why measurements ended early, unless the run was interrupted, which its meaning
-// says. Without detail, they do not mention measurements that ran out of time.
-func stoppedNotes(s *results.Set, detail bool) []string {
-	stopped := make(map[string]int)
-	for _, r := range s.Records {
-		stopped[r.Stopped]++
+// stoppedNote says how many measurements ran out of time, or "".
+func stoppedNote(rows []stat.Row) string {
+	late := selected(rows, func(r stat.Row) bool { return r.Stopped == "max-time" })
+	if len(late) == 0 {
+		return ""
 	}
-	cells := func(why string) string { return results.FormatCount(stopped[why], "cell") }
-	var out []string
-	if stopped["failed"] > 0 {
-		out = append(out, cells("failed")+" stopped because one failed")
-	}
-	if detail && stopped["max-time"] > 0 {
-		out = append(out, cells("max-time")+
-			" stopped at the time allowed for the run: give it more (--max-time)")
-	}
-	return out
+	return results.FormatCount(len(late), "cell") +
+		" stopped at the time allowed for the run: give it more (--max-time)"
 }
 
 // A warning has a text and the name of what the warning is about, such as a measurement. The name

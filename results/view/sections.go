@@ -65,7 +65,7 @@ func sections(s *results.Set, rows []stat.Row, detail bool) []Section {
 	} else {
 		tables, isPart := screenTables(rows)
 		measured.Tables = tables
-		measured.Notes = screenNotes(s, rows, isPart)
+		measured.Notes = screenNotes(rows, isPart)
 	}
 	recording := Section{ID: "recording", Title: "A recording"}
 	recording.Tables = []Table{replyTable(s.Messages)}
@@ -127,7 +127,7 @@ func answer(s *results.Set, sum Summary, file string) []string {
 	last := nonEmpty(slices.Concat(sum.Meaning, recordingSummary(s, file)))
 	switch {
 	case allHaveTooFewSamples(sum.Rows):
-		out = append(out, tooFewSamples(s, sum.Rows)...)
+		out = append(out, tooFewSamples(sum.Rows)...)
 	case len(sum.Rows) > 0 && len(out)+len(last) == 0:
 		out = append(out, countCells(sum.Rows).text())
 	}

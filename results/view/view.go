@@ -199,11 +199,5 @@ func Summarise(s *results.Set) Summary {
 // machineSentences says what the measurements of one machine mean.
 func machineSentences(s *results.Set, rows []stat.Row, disagreement []string) []string {
 	told := agreedRows(rowsToTell(s, rows))
-	sentences := nonEmpty(slices.Concat([]string{interruption(s, rows)}, disagreement,
-		meaning(told)))
-	noisy := isTooNoisyToRank(told, splitRun(told).bare)
-	if noisy && slices.ContainsFunc(s.Environments, isOfRun) {
-		sentences = append(sentences, longerRun)
-	}
-	return sentences
+	return nonEmpty(slices.Concat([]string{interruption(rows)}, disagreement, meaning(told)))
 }

@@ -116,19 +116,12 @@ func leavingText(leaves []stat.Row) string {
 	if len(lost) < stat.LeastSamples {
 		return ""
 	}
-	var times []string
-	for _, own := range grouped(leaves, sleeps) {
-		after := valueRange(pooledValues(own, "told"), results.FormatDuration)
-		if sleeps(own[0]) {
-			after += " if it sleeps"
-		}
-		times = append(times, after)
-	}
 	sizes := FromTo(SizeTitle(leaves[0].Cell.Size), SizeTitle(leaves[len(leaves)-1].Cell.Size))
 	exact := func(n float64) string { return results.FormatExact(n, "B") }
 	return fmt.Sprintf("If the reader leaves, a writer gets EPIPE after %s; it loses what it "+
 		"wrote after the last message that was read: %s (messages of %s).",
-		strings.Join(times, ", or "), valueRange(lost, exact), sizes)
+		valueRange(pooledValues(leaves, "told"), results.FormatDuration),
+		valueRange(lost, exact), sizes)
 }
 
 // roughFactor is the factor beyond which two rough goodputs count as different.

@@ -2,7 +2,6 @@ package tune
 
 import (
 	"fmt"
-	"math"
 	"strconv"
 	"strings"
 
@@ -85,59 +84,41 @@ func (d Decision) readerAdvice(r ReaderCost) string {
 	return text + "it only moves them. Use " + d.Lever.String() + "."
 }
 
-// workingAdvice says what a change gains if the reader works on the bytes.
+// workingAdvice says whether a change gains if the reader works on the bytes.
 func (d Decision) workingAdvice() string {
 	c := d.Lever
 	if c == unchanged {
 		c = choices[1] // the simplest change, to say what it would bring
 	}
-	var changes []string
-	var gains, unsure bool
+	var gains, unsure, known []string // the readers
 	for _, r := range workingReaders {
 		e, ok := d.ratio("goodput", c, "free", "stream", r)
 		if !ok {
 			continue
 		}
-		effect := view.Judge(e, worthIt)
-		gains = gains || effect == view.Gain
-		unsure = unsure || effect == view.Unclear
-		change := changeText(e)
-		if change != "" {
-			changes = append(changes, fmt.Sprintf("%s at %g ns per byte", change, r.work))
+		name := fmt.Sprintf("%g ns per byte", r.work)
+		switch view.Judge(e, worthIt) {
+		case view.Gain:
+			times := results.FormatNumber(e.Median, 2)
+			gains = append(gains, times+" times the goodput at "+name)
+		case view.Unclear:
+			unsure = append(unsure, name)
+		default:
+			known = append(known, name)
 		}
 	}
-	all := strings.Join(changes, ", ")
+	const start = "If your reader parses (1 ns per byte or more): "
 	switch {
-	case gains && all != "":
-		return fmt.Sprintf("If your reader works on the bytes, use %s: goodput %s.", c, all)
-	case unsure || gains:
-		text := fmt.Sprintf("If your reader parses (1 ns per byte or more): cannot tell the "+
-			"gain of %s", c)
-		if all != "" {
-			text += ": " + all
-		}
-		text += ". Change nothing until you know."
-		if d.Unproven == "" { // else Answer has said how to
-			text += " More time tells (--max-time)."
-		}
-		return text
-	case all == "":
+	case len(gains) > 0:
+		return fmt.Sprintf("%suse %s: %s.", start, c, strings.Join(gains, ", "))
+	case len(unsure) > 0:
+		return fmt.Sprintf("%scannot tell the gain of %s at %s. Change nothing until you know.",
+			start, c, strings.Join(unsure, " and "))
+	case len(known) == 0:
 		return ""
 	}
-	return fmt.Sprintf("If your reader parses (1 ns per byte or more): change nothing. With %s "+
-		"its goodput changes by %s.", c, all)
-}
-
-// changeText writes the interval of a ratio as a change in percent: "-2 to +6 %". It returns "" if
-// there is no interval, or if its bounds differ more than fourfold.
-func changeText(ratio stat.Estimate) string {
-	if ratio.Interval == nil || ratio.Interval.Hi > 4*ratio.Interval.Lo {
-		return ""
-	}
-	percent := func(ratio float64) string {
-		return fmt.Sprintf("%+.0f %%", math.Round(100*(ratio-1))+0) // + 0: never "-0 %"
-	}
-	return view.FromTo(percent(ratio.Interval.Lo), percent(ratio.Interval.Hi))
+	return fmt.Sprintf("%schange nothing: %s certainly gains less than %.0f %%.", start, c,
+		100*(worthIt-1))
 }
 
 // movingAdvice says what to change if the reader only moves bytes.
@@ -207,56 +188,45 @@ func (d Decision) gambleText() string {
 		results.PlacementPhrase(at), best, results.FormatNumber(gain.Median, 2))
 }
 
-// chunkAdvice says by how much chunks shorten the wait of small messages.
+// chunkAdvice says when to use chunks, and how long small messages then wait.
 func (d Decision) chunkAdvice() string {
-	c := Choice{Chunk: d.Chunk}
+	waits := d.waits(Choice{Chunk: d.Chunk})
+	if d.Chunk == 0 || waits == "" {
+		return ""
+	}
+	return "Use chunk frames only if small messages must not wait behind large ones. " + waits
+}
+
+// pipeWarning says how long small messages wait in a larger pipe: for all the bytes in it.
+func (d Decision) pipeWarning() string {
+	if d.Lever.Capacity == 0 {
+		return ""
+	}
+	return d.waits(Choice{Capacity: d.Lever.Capacity})
+}
+
+// waits says how long small messages wait behind large ones with a choice, compared with whole
+// messages through the usual pipe.
+func (d Decision) waits(c Choice) string {
 	var pairs [][2]stat.Row
 	for _, r := range slowReaders {
-		whole, found := d.find(unchanged, "free", bench.PatternMixed, r)
-		chunked, foundChunked := d.find(c, "free", bench.PatternMixed, r)
-		if d.Chunk > 0 && found && foundChunked {
+		usual, found := d.find(unchanged, "free", bench.PatternMixed, r)
+		own, foundOwn := d.find(c, "free", bench.PatternMixed, r)
+		if found && foundOwn {
 			pairs = append(pairs, [2]stat.Row{
-				stat.SampleRow("", whole.Cell, whole.Samples),
-				stat.SampleRow("", chunked.Cell, chunked.Samples),
+				stat.SampleRow("", usual.Cell, usual.Samples),
+				stat.SampleRow("", own.Cell, own.Samples),
 			})
 		}
 	}
 	if len(pairs) == 0 {
 		return ""
 	}
-	return "Use chunk frames only if small messages must not wait behind large ones: with " +
-		c.String() + ", " + view.ChunkWaits("a small message", pairs) + "."
+	return "With " + c.String() + ", " + view.ChunkWaits("a small message", pairs) + "."
 }
 
 // usualWrites has the size that people advise most.
 var usualWrites = Choice{WriteSize: 64 << 10}
-
-// pipeWarning says how long small messages wait for a slow reader in each pipe, if they wait longer
-// in a larger one: they wait for all the bytes in it.
-func (d Decision) pipeWarning() string {
-	slowest := slowReaders[len(slowReaders)-1]
-	largest := Choice{Capacity: largestPipe}
-	ratio, ok := d.ratio(waitMetric, largest, "free", bench.PatternMixed, slowest)
-	effect := view.Judge(ratio, 1.1)
-	switch {
-	case d.Lever.Capacity == 0 || !ok:
-		return ""
-	case effect == view.Unclear:
-		return "Too noisy to tell whether small messages wait longer in a larger pipe."
-	case effect != view.Loss:
-		return ""
-	}
-	var waits []string
-	for _, c := range choices {
-		r, found := d.find(c, "free", bench.PatternMixed, slowest)
-		if found && c.Chunk == 0 {
-			pipe := strings.TrimPrefix(c.String(), "whole messages through ")
-			waits = append(waits, medianText(waitMetric, r)+" with "+pipe)
-		}
-	}
-	return fmt.Sprintf("If the reader takes %s, a small message behind a large one waits %s.",
-		slowest.rate(), strings.Join(waits, ", "))
-}
 
 // rate says how fast a slow reader takes bytes: "20 MB/s".
 func (r reader) rate() string {

@@ -11,7 +11,6 @@ import (
 	"github.com/pipebench/pipebench/bench"
 	"github.com/pipebench/pipebench/bench/placement"
 	"github.com/pipebench/pipebench/results"
-	"github.com/pipebench/pipebench/results/stat"
 )
 
 // A model is a machine whose figures are known. A byte takes time to copy, each write takes some
@@ -264,7 +263,7 @@ func TestNoiseIsSaidOnceInASentence(t *testing.T) {
 		}
 	}
 	for _, want := range []string{
-		"cannot tell the gain of a pipe of 1 MiB. Change nothing until you know.",
+		"cannot tell the gain of a pipe of 1 MiB at 1 ns per byte and 5 ns per byte. Change nothing until you know.",
 	} {
 		if !strings.Contains(text, want) {
 			t.Errorf("no %q in\n%s", want, text)
@@ -349,7 +348,7 @@ func TestAKnownOptimumIsFound(t *testing.T) {
 	}
 }
 
-// Of pipes that gain alike the smallest is advised, and the answer says what a larger one costs.
+// Of pipes that gain alike the smallest is advised, and the answer says what it costs.
 func TestTheSmallestPipeOfAlikeIsAdvised(t *testing.T) {
 	const noMore = "; a larger one does not surely gain more."
 	for enough, want := range map[int]bool{256 << 10: true, 0: false} {
@@ -359,11 +358,8 @@ func TestTheSmallestPipeOfAlikeIsAdvised(t *testing.T) {
 		if strings.Contains(text, noMore) != want {
 			t.Errorf("%q: %t, want %t, in\n%s", noMore, !want, want, text)
 		}
-		pipes := []string{"the usual pipe, ", "a pipe of 256 KiB, ", "a pipe of 1 MiB."}
-		for _, pipe := range pipes {
-			if !strings.Contains(text, " with "+pipe) {
-				t.Errorf("no wait with %sin\n%s", pipe, text)
-			}
+		if !strings.Contains(text, "\nWith a pipe of ") {
+			t.Errorf("no wait in\n%s", text)
 		}
 	}
 }
@@ -467,22 +463,6 @@ func TestWhatRecordsCannotDecide(t *testing.T) {
 	}
 }
 
-// Bounds such as -100 and +18842 % say nothing but that the machine was busy.
-func TestAWildChangeHasNoFigures(t *testing.T) {
-	for want, bounds := range map[string]stat.Interval{
-		"-13 to +70 %": {Lo: 0.87, Hi: 1.70},
-		"-50 to +95 %": {Lo: 0.5, Hi: 1.95},
-		"-13 to +11 %": {Lo: 0.87, Hi: 1.11},
-		"+6 %":         {Lo: 1.06, Hi: 1.062},
-		"+0 to +4 %":   {Lo: 0.997, Hi: 1.04},
-		"":             {Lo: 0.001, Hi: 189},
-	} {
-		if got := changeText(stat.Estimate{Median: 1, N: 12, Interval: &bounds}); got != want {
-			t.Errorf("from %g to %g: %q, want %q", bounds.Lo, bounds.Hi, got, want)
-		}
-	}
-}
-
 // An interval that a gain worth it lies in does not say that nothing changes.
 func TestAGainThatNoiseMayHideIsNotDenied(t *testing.T) {
 	records := usual.records(12, 1)
@@ -494,7 +474,7 @@ func TestAGainThatNoiseMayHideIsNotDenied(t *testing.T) {
 		}
 	}
 	text := strings.Join(Decide(records, Balanced).Answer(nil).Sentences, "\n")
-	if !strings.Contains(text, "cannot tell the gain of a pipe of 1 MiB: ") {
+	if !strings.Contains(text, "cannot tell the gain of a pipe of 1 MiB at 1 ns per byte") {
 		t.Errorf("a gain of up to a third is denied in\n%s", text)
 	}
 }
@@ -508,20 +488,20 @@ func TestNoiseOfAPartIsSaid(t *testing.T) {
 	}{
 		"a reader that works": {
 			func(c results.Cell) bool { return isPipe(c) && c.Work == 1 },
-			"cannot tell the gain of a pipe of 1 MiB: ",
+			"cannot tell the gain of a pipe of 1 MiB at 1 ns per byte",
 		},
 		"waits of chunks": {
 			func(c results.Cell) bool {
 				return c.Pattern == bench.PatternMixed && c.Drain == 20_000_000 &&
 					results.ChunkSize(c.Framing) > 0
 			},
-			", too noisy to tell behind a reader of 20 MB/s",
+			"; too noisy to tell behind a reader of 20 MB/s",
 		},
 		"waits of a larger pipe": {
 			func(c results.Cell) bool {
 				return isPipe(c) && c.Pattern == bench.PatternMixed && c.Drain == 20_000_000
 			},
-			"Too noisy to tell whether small messages wait longer in a larger pipe.",
+			"behind a reader of 200 MB/s; too noisy to tell behind a reader of 20 MB/s.\nUse chunk",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -563,7 +543,7 @@ func TestAWaitThatThePictureShowsIsTold(t *testing.T) {
 		}
 	}
 	text := strings.Join(Decide(records, Balanced).Answer(nil).Sentences, "\n")
-	const want = "with frames of 60 KiB, a small message waits "
+	const want = "With frames of 60 KiB, a small message waits "
 	if !strings.Contains(text, want) || strings.Contains(text, "too noisy to tell behind") {
 		t.Errorf("no %q in\n%s", want, text)
 	}
@@ -585,12 +565,13 @@ func TestTheAnswerStatesItsConditions(t *testing.T) {
 	text := strings.Join(Decide(usual.records(12, 1), Balanced).Answer(nil).Sentences, "\n")
 	for _, want := range []string{
 		"Chunks need a protocol that both ends speak: MCP and LSP have no chunks.",
-		"If your reader parses (1 ns per byte or more): change nothing.",
+		"If your reader parses (1 ns per byte or more): change nothing: a pipe of 1 MiB " +
+			"certainly gains less than 15 %.",
 		"If your reader only moves bytes: use a pipe of 1 MiB (F_SETPIPE_SZ on Linux, " +
 			"by either end).",
-		"only if small messages must not wait behind large ones: with frames of 60 KiB, a " +
+		"only if small messages must not wait behind large ones. With frames of 60 KiB, a " +
 			"small message waits ",
-		"If the reader takes 20 MB/s, a small message behind a large one waits ",
+		"\nWith a pipe of 1 MiB, a small message waits 7.",
 	} {
 		if !strings.Contains(text, want) {
 			t.Errorf("no %q in\n%s", want, text)
@@ -659,7 +640,7 @@ func TestTooFewSamplesAreSaidInPlainSentences(t *testing.T) {
 	text := strings.Join(Decide(records, Balanced).Answer(nil).Sentences, "\n")
 	for _, want := range []string{
 		"Not proven: it was interrupted, with too few samples to compare. Run it again to the end.",
-		"cannot tell the gain of a pipe of 1 MiB. Change nothing until you know.",
+		"cannot tell the gain of a pipe of 1 MiB at 1 ns per byte and 5 ns per byte. Change nothing until you know.",
 		"too noisy to tell whether a small message waits less behind a reader of 200 MB/s or " +
 			"behind a reader of 20 MB/s.",
 	} {
