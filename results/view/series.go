@@ -145,12 +145,12 @@ func sharesAlike(a, b stat.Estimate) bool {
 // chunks 83 % (each ±5 % or less)". It returns "" if nothing was compared.
 func (s series) sharesText() string {
 	known, noisy := s.toldRows()
-	if len(known) == 0 {
-		text := noisyText(noisy)
-		if text == framingNames(noisy)+" "+tooNoisyToTell {
-			return tooNoisyToTell
-		}
-		return text
+	isHidden := func(r stat.Row) bool { return Judge(*r.ToRaw, 1) == Unclear }
+	switch {
+	case len(known) == 0 && len(noisy) > 0 && len(selected(noisy, isHidden)) == len(noisy):
+		return tooNoisyToTell
+	case len(known) == 0:
+		return noisyText(noisy)
 	}
 	text := framingNames(known) + " " + rangeText(known) + " (" + noiseText(known) + ")"
 	switch {
