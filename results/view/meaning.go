@@ -37,7 +37,10 @@ func meaning(rows []stat.Row) []string {
 	case !isAnswered && !allHaveTooFewSamples(rows) && len(run.bare) == len(rows):
 		texts = figureSentences(run.bare)
 	case !isNoisy && strings.Contains(strings.Join(texts, ""), tooNoisyToTell):
-		texts = append(texts, untilKnown+" A quieter machine, or more samples, may tell more.")
+		if !isCheap { // else the first sentence says so
+			texts = append(texts, untilKnown)
+		}
+		texts = append(texts, "A quieter machine, or more samples, may tell more.")
 	}
 	return nonEmpty(append(texts, leverSentence(levers), mixedSentence(run.mixed),
 		refusalSentence(run.waiting)))

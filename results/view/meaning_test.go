@@ -290,7 +290,7 @@ func TestNoiseOfAPartIsSaid(t *testing.T) {
 			"certainly slower than raw.",
 		"\nOn two CPUs: too noisy to tell.\nWith the ends unpinned: too noisy to tell.\n",
 		"compared with raw on one CPU (messages of 64 KiB): too noisy to tell.\n",
-		"\nUntil you know, use the framing that the other end speaks. A quieter machine, or more " +
+		"\nUntil you know, use the framing that the other end speaks.\nA quieter machine, or more " +
 			"samples, may tell more.",
 	} {
 		if !strings.Contains(got, want) {
