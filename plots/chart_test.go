@@ -162,8 +162,8 @@ func TestTitlesSayTheMessage(t *testing.T) {
 	want := map[string]string{
 		"goodput": "Framings carry 1 MiB at 6.2 to 8.2 GB/s on one CPU, " +
 			"1.9 to 2.1 GB/s on two CPUs",
-		"overhead":  "Bytes that framing adds, by message size",
-		"roundtrip": "A round trip, by percentile of messages",
+		"overhead":  "Framing adds at most 16 % at 256 B, 0.075 % at 1 MiB (60 KiB chunks)",
+		"roundtrip": "A round trip of 256 B on one CPU takes 2.8 to 4.1 µs (median of messages)",
 	}
 	for _, c := range charts {
 		if title, known := want[c.Name]; known && c.Title != title {

@@ -1,7 +1,10 @@
 package plots
 
 import (
+	"cmp"
+	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/pipebench/pipebench/results/stat"
 )
@@ -27,7 +30,6 @@ func chunkChart(all rows) Chart {
 	l := layout{panel: title, line: line, place: among(chunks, chunkSizeOf)}
 	c := Chart{
 		Name:     "chunk",
-		Title:    "Goodput by size of a chunk frame",
 		Subtitle: r.subtitle("placement"),
 		X:        sizeAxis("size of a chunk frame", chunks),
 		Y:        Axis{Label: goodputAxis.Label, Unit: Rate, FromZero: true},
@@ -36,6 +38,7 @@ func chunkChart(all rows) Chart {
 	}
 	whole := all.withoutLevers().where(isStream)
 	c.addWhole(whole, r, "goodput", title)
+	c.Title = c.chunkTitle()
 	return c
 }
 
@@ -77,6 +80,49 @@ func (r rows) differOnlyInFraming(other stat.Row) bool {
 		}
 	}
 	return true
+}
+
+// chunkTitle names the chunk size that loses the most goodput, compared with the best chunk size. A
+// loss that may be noise does not count.
+func (c Chart) chunkTitle() string {
+	costly := ""
+	most := 0.01 // the largest loss so far; less than this does not count
+	known := false
+	for _, panel := range c.Panels {
+		for _, s := range panel.Series {
+			sure := s.sure()
+			if s.Name == "ndjson" || len(sure) < 2 {
+				continue
+			}
+			known = true
+			worst := slices.MinFunc(sure, byHeight)
+			best := slices.MaxFunc(sure, byHeight)
+			loss := 1 - worst.Y/best.Y
+			if worst.High >= best.Low || loss <= most {
+				continue
+			}
+			most = loss
+			where := panel.Title
+			if _, size, several := strings.Cut(s.Name, ", "); several {
+				where += ", " + size
+			}
+			costly = fmt.Sprintf("Chunks of %s carry %.0f %% less per second than chunks of %s "+
+				"(%s)", c.X.Places[worst.X], 100*loss, c.X.Places[best.X], where)
+		}
+	}
+	switch {
+	case costly != "":
+		return costly
+	case known:
+		return "No difference in goodput seen between chunk sizes" + moreTell
+	}
+	return "Too noisy to tell what the size of chunks does to goodput" + moreTell
+}
+
+func byHeight(a, b Point) int { return cmp.Compare(a.Y, b.Y) }
+
+func (s Series) sure() []Point {
+	return slices.DeleteFunc(slices.Clone(s.Points), func(p Point) bool { return p.Doubt })
 }
 
 // chunked selects the rows in which messages are sent in chunks, except rows with recorded

@@ -78,7 +78,8 @@ func (p *Panel) addServer(t results.Target, sizes []int) {
 	p.Series[i].Points = points
 }
 
-// serverTitle says from which message size on a server fails.
+// serverTitle says from which message size on a server fails. If none fails, it says how long round
+// trips take.
 func serverTitle(p Panel, sizes []int, cutShort bool) string {
 	switch {
 	case p.Fails != nil && cutShort:
@@ -87,6 +88,12 @@ func serverTitle(p Panel, sizes []int, cutShort bool) string {
 	case p.Fails != nil:
 		return fmt.Sprintf("A server fails from %s on: %s", view.SizeTitle(sizes[p.Fails.From]),
 			p.Fails.How)
+	case len(p.Series) == 1 && len(p.Series[0].sure()) > 1:
+		points := p.Series[0].sure()
+		first, last := points[0], points[len(points)-1]
+		return fmt.Sprintf("A round trip takes %s with %s, %s with %s",
+			results.FormatLabel(first.Y, Nanos), view.SizeTitle(sizes[first.X]),
+			results.FormatLabel(last.Y, Nanos), view.SizeTitle(sizes[last.X]))
 	}
 	return "Round trips through servers, by message size"
 }

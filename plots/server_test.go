@@ -204,3 +204,25 @@ func TestWhereAServerFailsIsNamed(t *testing.T) {
 		t.Errorf("a search that was cut short is titled %q, want %q", got, want)
 	}
 }
+
+// A time in the title is that of a point that is not hollow.
+func TestTheTitleHasNoRoughTimeOfAServer(t *testing.T) {
+	var set results.Set
+	for _, size := range []int64{1024, 2048, 4096} {
+		target := results.Target{
+			Command: []string{"server"}, Size: size, Verdict: results.VerdictOK,
+		}
+		for i := range int64(6) {
+			ns := size * 1000
+			if size == 1024 {
+				ns += i * 1e6
+			}
+			target.Samples = append(target.Samples, results.Sample{ElapsedNS: ns, Messages: 1})
+		}
+		set.Targets = append(set.Targets, target)
+	}
+	const want = "A round trip takes 2.05 ms with 2 KiB, 4.1 ms with 4 KiB"
+	if got := serverChart(rowsOf(&set)).Title; got != want {
+		t.Errorf("title %q, want %q", got, want)
+	}
+}

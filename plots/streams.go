@@ -1,6 +1,7 @@
 package plots
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
@@ -142,10 +143,48 @@ func overheadChart(all rows) Chart {
 	}
 	return Chart{
 		Name:     "overhead",
-		Title:    "Bytes that framing adds, by message size",
+		Title:    panels[0].overheadTitle(sizes),
 		Subtitle: []string{"exact, and the same on every pipe: wire bytes ÷ payload bytes − 1"},
 		X:        sizeAxis("message size", sizes),
 		Y:        Axis{Label: "bytes added to the payload", Log: true, Unit: Percent},
 		Panels:   panels,
 	}
+}
+
+// overheadTitle says how much framings add at most to the smallest and to the largest messages.
+func (p Panel) overheadTitle(sizes []int) string {
+	last := len(sizes) - 1
+	small, toSmall := p.highestAt(0)
+	large, toLarge := p.highestAt(last)
+	if small == "" || large == "" {
+		return "Bytes that framing adds, by message size"
+	}
+	first := results.FormatPercent(toSmall) + " at " + view.SizeTitle(sizes[0])
+	if small != large {
+		first += " (" + small + ")"
+	}
+	return fmt.Sprintf("Framing adds at most %s, %s at %s (%s)",
+		first, results.FormatPercent(toLarge), view.SizeTitle(sizes[last]), large)
+}
+
+// highestAt returns the names and the height of the series that are highest at the place x. The
+// names are "" if no series is above 0 there.
+func (p Panel) highestAt(x int) (names string, y float64) {
+	for _, s := range p.Series {
+		highest := 0.0
+		for _, point := range s.Points {
+			if point.X == x {
+				highest = max(highest, point.Y)
+			}
+		}
+		switch {
+		case highest == 0 || highest < y:
+		case highest == y:
+			names += ", " + s.Name
+		default:
+			names = s.Name
+			y = highest
+		}
+	}
+	return names, y
 }

@@ -2,11 +2,57 @@ package plots
 
 import (
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/pipebench/pipebench/results"
 	"github.com/pipebench/pipebench/results/view"
 )
+
+// Each end of the title of overhead has the framing that adds most there. An end that nothing is
+// known of is left out.
+func TestOverheadTitle(t *testing.T) {
+	type wire struct{ small, large int64 } // of 1000 and 100000 bytes of payload
+	for _, tt := range []struct {
+		name    string
+		framing map[string]wire
+		empty   bool // the small messages carried nothing
+		want    string
+	}{
+		{"one framing", map[string]wire{"content-length": {1020, 100020}, "ndjson": {1001, 100001}},
+			false, "Framing adds at most 2.0 % at 1,000 B, 0.020 % at 100,000 B (content-length)"},
+		{"two framings",
+			map[string]wire{"content-length": {1020, 100020}, "ndjson": {1001, 101000}}, false,
+			"Framing adds at most 2.0 % at 1,000 B (content-length), " +
+				"1.0 % at 100,000 B (ndjson)"},
+		{"two framings alike", map[string]wire{"content-length": {1020, 100020},
+			"length-prefix": {1020, 100020}, "ndjson": {1001, 100001}}, false,
+			"Framing adds at most 2.0 % at 1,000 B, 0.020 % at 100,000 B " +
+				"(content-length, length-prefix)"},
+		{"no payload", map[string]wire{"content-length": {1020, 100020}, "ndjson": {1001, 100001}},
+			true, "Bytes that framing adds, by message size"},
+		{"raw alone", map[string]wire{"raw": {1000, 100000}},
+			false, "Bytes that framing adds, by message size"},
+	} {
+		set := &results.Set{}
+		for framing, w := range tt.framing {
+			small := results.Record{Cell: testCell(framing, 1000, "same", "stream")}
+			large := results.Record{Cell: testCell(framing, 100000, "same", "stream")}
+			small.Samples = []results.Sample{{ElapsedNS: 1e6, Messages: 1, PayloadBytes: 1000,
+				WireBytes: w.small}}
+			large.Samples = []results.Sample{{ElapsedNS: 1e6, Messages: 1, PayloadBytes: 100000,
+				WireBytes: w.large}}
+			if tt.empty {
+				small.Samples[0].PayloadBytes = 0
+			}
+			set.Add(small)
+			set.Add(large)
+		}
+		if c := overheadChart(rowsOf(set)); c.Title != tt.want {
+			t.Errorf("%s: title %q, want %q", tt.name, c.Title, tt.want)
+		}
+	}
+}
 
 // The picture of ratios has the sentence of the text as its title.
 func TestRatioTitleIsTheTextsSentence(t *testing.T) {
@@ -88,8 +134,8 @@ func TestManyChunkSizesLookDifferent(t *testing.T) {
 	}
 }
 
-// Times of fewer than six samples are in doubt.
-func TestRoughTimesAreInDoubt(t *testing.T) {
+// Times of fewer than six samples are in doubt, and the title claims none.
+func TestRoughTimesAreNotClaimed(t *testing.T) {
 	set := fullSet()
 	for _, tt := range []struct {
 		samples int
@@ -106,8 +152,35 @@ func TestRoughTimesAreInDoubt(t *testing.T) {
 			}
 		}
 		c := chartOfName(t, own, "roundtrip")
-		if c.points()[0].Doubt != tt.doubt {
-			t.Errorf("%d samples: %+v", tt.samples, c.points()[0])
+		claims := strings.Contains(c.Title, "(median of messages)")
+		if claims == tt.doubt || c.points()[0].Doubt != tt.doubt {
+			t.Errorf("%d samples: title %q, %+v", tt.samples, c.Title, c.points()[0])
+		}
+	}
+}
+
+func TestChunkTitle(t *testing.T) {
+	const none = "No difference in goodput seen between chunk sizes; more samples may tell more"
+	doubtful := Point{X: 1, Y: 50, Low: 1, High: 99, Doubt: true}
+	for _, tt := range []struct {
+		name, line string
+		points     []Point
+		want       string
+	}{
+		{"a loss", "chunked", []Point{exact(0, 80), exact(1, 100)},
+			"Chunks of 4 KiB carry 20 % less per second than chunks of 8 KiB (one CPU)"},
+		{"a loss at one of several sizes", "chunked, 1 MiB messages",
+			[]Point{exact(0, 80), exact(1, 100)}, "Chunks of 4 KiB carry 20 % less per second " +
+				"than chunks of 8 KiB (one CPU, 1 MiB messages)"},
+		{"a tiny loss", "chunked", []Point{exact(0, 99.7), exact(1, 100)}, none},
+		{"in doubt", "chunked", []Point{exact(0, 80), doubtful},
+			"Too noisy to tell what the size of chunks does to goodput; more samples may " +
+				"tell more"},
+	} {
+		c := Chart{X: Axis{Places: []string{"4 KiB", "8 KiB"}}}
+		c.Panels = []Panel{{Title: "one CPU", Series: []Series{{Name: tt.line, Points: tt.points}}}}
+		if got := c.chunkTitle(); got != tt.want {
+			t.Errorf("%s: title %q, want %q", tt.name, got, tt.want)
 		}
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/pipebench/pipebench/results"
+	"github.com/pipebench/pipebench/results/stat"
 )
 
 // Writers that do not block have charts of their own, and no part in those of the framings.
@@ -272,6 +273,36 @@ func TestSmallMessagesHaveTheirChart(t *testing.T) {
 			p.Series[1].Points[0].Y != p.Series[1].Points[1].Y {
 			t.Errorf("panel %q: %+v", p.Title, p.Series)
 		}
+	}
+}
+
+// A writer that sleeps is compared with one that polls in the same setting. The title tells of the
+// settings in which it loses least and most, if they have enough samples.
+func TestASleepingWriterLosesInEachSetting(t *testing.T) {
+	set := &results.Set{}
+	for size, shares := range map[int]map[string]int64{
+		4096:  {"poll/blocking": 1e6, "sleep=1ms/blocking": 9e6, "sleep=10ms/blocking": 99e6},
+		65536: {"poll/blocking": 9e6, "sleep=1ms/blocking": 90e6, "sleep=10ms/blocking": 99e7},
+	} {
+		for io, ns := range shares {
+			r := results.Record{Cell: testCell("ndjson", size, "same", "stream")}
+			r.Cell.IO = io
+			sample := results.Sample{ElapsedNS: ns, Messages: 9, PayloadBytes: 1e6}
+			r.Samples = slices.Repeat([]results.Sample{sample}, stat.LeastSamples)
+			set.Add(r)
+		}
+	}
+	c := chartOfName(t, set, "waiting")
+	const want = "A writer that sleeps on a full pipe instead of polling keeps " +
+		"0.91 % (64 KiB) to 11 % (4 KiB) of its goodput"
+	if c.Title != want {
+		t.Errorf("title %q, want %q", c.Title, want)
+	}
+	for i := range set.Records {
+		set.Records[i].Samples = set.Records[i].Samples[1:]
+	}
+	if c := chartOfName(t, set, "waiting"); strings.Contains(c.Title, "sleeps") {
+		t.Errorf("too few samples, and the title is %q", c.Title)
 	}
 }
 

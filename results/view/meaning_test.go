@@ -178,7 +178,8 @@ func TestMeaningFollowsTheRecords(t *testing.T) {
 		{
 			"what tables call too noisy is no share either",
 			beside("same", map[string][]float64{"ndjson": resultstest.Around(10100, 1)}),
-			"Too noisy to compare framings: noise of more than ±25 %, or fewer than 6 samples, in 1 of",
+			"Too noisy to compare framings: noise of more than ±25 %, or fewer than 6 samples, " +
+				"in 1 of",
 			"Speed compared",
 		},
 		{
@@ -290,8 +291,8 @@ func TestNoiseOfAPartIsSaid(t *testing.T) {
 			"certainly slower than raw.",
 		"\nOn two CPUs: too noisy to tell.\nWith the ends unpinned: too noisy to tell.\n",
 		"compared with raw on one CPU (messages of 64 KiB): too noisy to tell.\n",
-		"\nUntil you know, use the framing that the other end speaks.\nA quieter machine, or more " +
-			"samples, may tell more.",
+		"\nUntil you know, use the framing that the other end speaks.\nA quieter machine, or " +
+			"more samples, may tell more.",
 	} {
 		if !strings.Contains(got, want) {
 			t.Errorf("%q is missing in:\n%s", want, got)

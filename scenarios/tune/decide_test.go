@@ -263,7 +263,8 @@ func TestNoiseIsSaidOnceInASentence(t *testing.T) {
 		}
 	}
 	for _, want := range []string{
-		"cannot tell the gain of a pipe of 1 MiB at 1 ns per byte and 5 ns per byte. Change nothing until you know.",
+		"cannot tell the gain of a pipe of 1 MiB at 1 ns per byte and 5 ns per byte. " +
+			"Change nothing until you know.",
 	} {
 		if !strings.Contains(text, want) {
 			t.Errorf("no %q in\n%s", want, text)
@@ -640,7 +641,8 @@ func TestTooFewSamplesAreSaidInPlainSentences(t *testing.T) {
 	text := strings.Join(Decide(records, Balanced).Answer(nil).Sentences, "\n")
 	for _, want := range []string{
 		"Not proven: it was interrupted, with too few samples to compare. Run it again to the end.",
-		"cannot tell the gain of a pipe of 1 MiB at 1 ns per byte and 5 ns per byte. Change nothing until you know.",
+		"cannot tell the gain of a pipe of 1 MiB at 1 ns per byte and 5 ns per byte. " +
+			"Change nothing until you know.",
 		"too noisy to tell whether a small message waits less behind a reader of 200 MB/s or " +
 			"behind a reader of 20 MB/s.",
 	} {
