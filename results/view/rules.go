@@ -143,9 +143,10 @@ func ruleSummary(all []results.Finding, machines []probedMachine) string {
 	if len(machines) > 1 && len(where) > 0 {
 		on = " (on " + nameSome(where) + ")"
 	}
-	text := fmt.Sprintf("%s: %d as documented, %d contrary to the documents%s, %d not documented",
-		results.FormatCount(len(all), "finding"), count[results.Holds], count[results.Refuted], on,
-		count[results.Noted])
+	number := func(v results.Verdict) string { return results.FormatGrouped(int64(count[v])) }
+	text := fmt.Sprintf("%s: %s as documented, %s contrary to the documents%s, %s not documented",
+		results.FormatCount(len(all), "finding"), number(results.Holds),
+		number(results.Refuted), on, number(results.Noted))
 	if none := count[results.CannotTell] + count[results.Unsupported]; none > 0 {
 		text += ", " + results.FormatCount(none, "experiment") + " came to no result"
 	}
