@@ -137,7 +137,8 @@ func (s *Section) compare(title string, questions []string, columns []column, in
 }
 
 // agreementText says how many questions machines answer differently. It counts only questions that
-// at least two machines answered. It names the machines if others were not asked.
+// at least two machines answered. It names the machines if others were not asked, or if a few
+// differ: these may be files of one machine.
 func agreementText(title string, columns []column, disputed, alike, members int) string {
 	var names []string
 	for _, c := range columns {
@@ -147,7 +148,7 @@ func agreementText(title string, columns []column, disputed, alike, members int)
 		return fmt.Sprintf("%s: only %s was asked, nothing to compare.", title, names[0])
 	}
 	where := results.FormatCount(len(names), "machine")
-	if len(names) < members {
+	if len(names) < members || disputed > 0 && len(names) <= mostNamedMachines {
 		where = nameSome(names)
 	}
 	answers := results.FormatCount(disputed+alike, "answer")

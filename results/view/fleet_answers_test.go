@@ -162,7 +162,7 @@ func TestALimitThatIsNotExactDiffersFromNoOther(t *testing.T) {
 	}{
 		{true, "How servers turned out: 1 answer, alike on 2 machines. server: exited beyond " +
 			"199,998 B (search cut short) and exited beyond 199,999 B."},
-		{false, "How servers turned out: 1 of 1 answer differ between 2 machines."},
+		{false, "How servers turned out: 1 of 1 answer differ between a and b."},
 	}
 	for _, tt := range tests {
 		lead := FleetSections(members(tt.isCut), nil)[0].Lead

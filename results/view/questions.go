@@ -108,20 +108,29 @@ func (q question) answer(all []results.Finding) (answer results.Finding, found b
 
 const notSeen = "not seen" // it did not happen here, but by chance it may
 
+// dependsOnChance reports whether another run may find another value.
+func dependsOnChance(kind, step string, f results.Finding) bool {
+	isSocket := kind == "socketpair" || kind == "unix" || kind == "seqpacket"
+	if isSocket && step == "broken/after-0/error" { // the reset, or the end, comes first
+		return true
+	}
+	// Whether writes mix depends on chance, unless the rules say that they never do.
+	isRuled := strings.HasPrefix(step, "interleave/4096/") &&
+		(f.Verdict == results.Holds || f.Verdict == results.Refuted)
+	return strings.HasPrefix(step, "interleave/") && !isRuled
+}
+
 // outcome returns the answer that a finding gives. Machines are compared by its [Value.Base], which
 // is empty if another run may give another answer.
 func (q question) outcome(f results.Finding) columnAnswer {
 	kind, step := kindOf(f)
-	// Whether writes mix depends on chance, unless the rules say that they never do.
-	isRuled := strings.HasPrefix(step, "interleave/4096/") &&
-		(f.Verdict == results.Holds || f.Verdict == results.Refuted)
-	dependsOnChance := strings.HasPrefix(step, "interleave/") && !isRuled
+	isChance := dependsOnChance(kind, step, f)
 	text := exactValue(f.Value, f.Unit)
 	open := 0
 	switch {
 	case f.Class != "": // the experiment came to no result
 		text = strings.Replace(f.Class, "hangs", "no result", 1) // kept records say "hangs"
-		dependsOnChance = true                                   // as on the load
+		isChance = true                                          // as on the load
 	case strings.HasPrefix(step, "interleave/") && f.Value == false:
 		text = notSeen
 		open = 1
@@ -141,7 +150,7 @@ func (q question) outcome(f results.Finding) columnAnswer {
 	switch {
 	case f.Unit == "ns":
 		return columnAnswer{Value: Value{Text: text}, ns: n}
-	case kind == "" || kind == "pty" || dependsOnChance:
+	case kind == "" || kind == "pty" || isChance:
 		return columnAnswer{Value: Value{Text: text}, open: open}
 	case isNumber && f.Unit == "B" && f.Class == "" && !q.worst:
 		return columnAnswer{Value: figureValue(n, text)}

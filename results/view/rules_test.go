@@ -96,7 +96,7 @@ func TestSeveralDifferencesAreCounted(t *testing.T) {
 	larger := rule("anonymous/slot", results.Refuted, 8192, "B", "8 KiB")
 	text := writtenRules(t, FormatTable, Options{Width: 400},
 		results.Merge(rulesOn("a", agreeing, poll), rulesOn("b", larger, other)))
-	const want = "Anonymous pipes: 2 of 2 answers differ between 2 machines."
+	const want = "Anonymous pipes: 2 of 2 answers differ between a and b."
 	if !strings.Contains(text, want) {
 		t.Errorf("no %q in\n%s", want, text)
 	}
@@ -442,5 +442,22 @@ func TestAKindThatIsNowhereHasNoTable(t *testing.T) {
 	text := writtenRules(t, FormatTable, Options{}, set)
 	if strings.Contains(text, "a named pipe") {
 		t.Errorf("there is a table of named pipes:\n%s", text)
+	}
+}
+
+// A blocked writer to a pair of sockets sees the reset or the end first, by chance.
+func TestTheErrorOfABlockedWriteToASocketIsNotCompared(t *testing.T) {
+	var machines []probedMachine
+	for _, value := range []string{"EPIPE", "ECONNRESET"} {
+		machines = append(machines, probedMachine{name: value, found: []results.Finding{
+			rule("socketpair/broken/after-0/error", results.Noted, value, "", value),
+			rule("anonymous/broken/after-0/error", results.Noted, value, "", value),
+		}})
+	}
+	for kind, isCompared := range map[string]bool{"socketpair": false, "anonymous": true} {
+		disputed, _ := compareAnswers(machineColumns(machines, kind, pipeQuestions))
+		if got := len(disputed) > 0; got != isCompared {
+			t.Errorf("%s: compared: %v", kind, got)
+		}
 	}
 }
