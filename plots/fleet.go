@@ -62,15 +62,12 @@ type fleetDrawing struct {
 // measuring returns the machines that measured at least one of the cells, and often enough to
 // compare it with raw bytes.
 func (d *fleetDrawing) measuring(members []stat.Member) []stat.Member {
-	var out []stat.Member
-	for _, m := range members {
-		if slices.ContainsFunc(m.Figures, func(f stat.Figure) bool {
-			return f.Compared().Interval != nil && slices.Contains(d.cells, f.Cell)
-		}) {
-			out = append(out, m)
-		}
+	isCompared := func(f stat.Figure) bool {
+		return f.Compared().Interval != nil && slices.Contains(d.cells, f.Cell)
 	}
-	return out
+	return slices.DeleteFunc(slices.Clone(members), func(m stat.Member) bool {
+		return !slices.ContainsFunc(m.Figures, isCompared)
+	})
 }
 
 // title has the range of the figures that are clear enough to compare machines.

@@ -208,3 +208,24 @@ func TestTheChartOfAFleetIsOfTheMachinesOfThePage(t *testing.T) {
 		t.Errorf("names %q", c.names())
 	}
 }
+
+// The caption names no lines for everything together and for raw: these are not drawn.
+func TestTheCaptionNamesOnlyLinesThatAreDrawn(t *testing.T) {
+	var sets []*results.Set
+	for i := range 9 {
+		m := resultstest.Machine{Name: fmt.Sprint("m", i)}
+		switch i {
+		case 1:
+			m.Slow = map[string]float64{"": 3}
+		case 2:
+			m.Slow = map[string]float64{"raw": 2}
+		}
+		sets = append(sets, m.Run())
+	}
+	c := FleetCharts(stat.FleetOf(results.Merge(sets...)).Members())[0]
+	for _, note := range c.Notes {
+		if strings.Contains(note, "one line for") {
+			t.Errorf("note %q", note)
+		}
+	}
+}

@@ -113,14 +113,18 @@ func (d Difference) rank() int {
 }
 
 // Speeds returns how many times faster everything is on each machine than on the usual ones, or 0
-// if that is not known.
+// if that is not known. If no group is usual, the machine in the middle is or, of two, the faster.
 func Speeds(members []Member, found []Difference) []float64 {
-	usual := 1.0
+	speeds := make([]float64, len(members))
+	all, _ := takeApart(members, results.Cell.IsBare)[everything].together()
+	if len(all) == 0 {
+		return speeds
+	}
+	slices.SortFunc(all, func(a, b value) int { return cmp.Compare(a.mid, b.mid) })
+	usual := math.Exp(all[len(all)/2].mid)
 	if len(found) > 0 && found[0].Framing == "" && !found[0].ByDegrees {
 		usual = found[0].Groups[found[0].Usual()].Speed
 	}
-	speeds := make([]float64, len(members))
-	all, _ := takeApart(members, results.Cell.IsBare)[everything].together()
 	for _, v := range all {
 		speeds[v.member] = math.Exp(v.mid) / usual
 	}

@@ -115,6 +115,9 @@ func (f *Fleet) addRecord(run *fleetRun, r results.Record) {
 	if r.Failed != "" {
 		run.failures = append(run.failures, f.once(r.Failed))
 	}
+	if r.Stopped == "interrupted" {
+		run.warnings = append(run.warnings, Warning{r.Stopped, "the run was interrupted"})
+	}
 	for _, warning := range r.Warnings {
 		id, _, _ := strings.Cut(warning, ": ")
 		found := f.once(WithoutAdvice(warning))

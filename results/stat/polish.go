@@ -16,7 +16,7 @@ type stream map[int]map[string]Figure
 func streamsOf(members []Member, isWanted func(results.Cell) bool) map[results.Cell]stream {
 	streams := make(map[results.Cell]stream)
 	for i, m := range members {
-		if m.isNoisy(isWanted) {
+		if m.IsNoisy() {
 			continue
 		}
 		for _, f := range m.Figures {
@@ -55,15 +55,15 @@ func (f Figure) noise() Estimate {
 	return f.Speed
 }
 
-// isNoisy reports whether most speeds of a machine cannot be compared.
-func (m Member) isNoisy(isWanted func(results.Cell) bool) bool {
+// IsNoisy reports whether most framings of a machine cannot be compared with raw bytes.
+func (m Member) IsNoisy() bool {
 	clear, all := 0, 0
 	for _, f := range m.Figures {
-		if !isWanted(f.Cell) {
+		if f.ToRaw.N == 0 {
 			continue
 		}
 		all++
-		if m.isClear(f) {
+		if IsClear(f.ToRaw) {
 			clear++
 		}
 	}

@@ -15,22 +15,25 @@ import (
 // machines differ, and which of them need attention. It says what is missing because of the
 // problems. It returns nil if there is nothing to show.
 func FleetSections(members []stat.Member, problems []results.Problem) []Section {
-	if isEmptyFleet(members) {
+	hasLines := func(m stat.Member) bool { return m.Cells+len(m.Answers)+m.Messages > 0 }
+	if !slices.ContainsFunc(members, hasLines) {
 		return nil
 	}
 	found := newComparison(members)
 	differences := differenceSection(found)
-	title := first(differences.Lead)
+	title := cmp.Or(differences.Lead...)
 	attention := attentionSection(found)
 	answers := answerSections(members)
 	differ := answerDifference(answers)
 	disagreement := disagreementSentences(members)
 	if len(found.differences) == 0 {
-		title = cmp.Or(first(disagreement), differ, title, first(attention.Lead))
+		title = cmp.Or(cmp.Or(disagreement...), differ, title, cmp.Or(attention.Lead...))
 	}
 	answer := Section{ID: "answer", Title: cmp.Or(strings.TrimSuffix(title, "."),
 		results.FormatCount(len(members), "machine"))}
-	answer.Tables = []Table{found.machineTable()}
+	if t := found.machineTable(); t.hasRows() {
+		answer.Tables = []Table{t}
+	}
 	// what differs is said first
 	begin := slices.Concat([]string{title}, disagreement,
 		[]string{missingSentence(problems), differ})
@@ -54,14 +57,6 @@ func FleetSections(members []stat.Member, problems []results.Problem) []Section 
 	return append([]Section{answer}, shown...)
 }
 
-// first returns the first of the texts, or "".
-func first(texts []string) string {
-	if len(texts) == 0 {
-		return ""
-	}
-	return texts[0]
-}
-
 // missingSentence names the files and runs from which measurements are missing, or returns "".
 func missingSentence(problems []results.Problem) string {
 	var missing []string
@@ -74,13 +69,6 @@ func missingSentence(problems []results.Problem) string {
 		return ""
 	}
 	return "Measurements are missing: " + nameSome(missing) + "."
-}
-
-// isEmptyFleet reports whether the machines have no measurements, no findings and no messages.
-func isEmptyFleet(members []stat.Member) bool {
-	return !slices.ContainsFunc(members, func(m stat.Member) bool {
-		return m.Cells+len(m.Answers)+m.Messages > 0
-	})
 }
 
 // answerDifference returns the first sentence on how answers differ between machines, or "" if
@@ -137,8 +125,9 @@ func differenceSection(c comparison) Section {
 	measured := measuredOn(c.members, main.cells)
 	out := Section{ID: "differences", Title: "Which machines differ, and in what"}
 	out.Lead = c.sentences()
-	if len(out.Lead) == 0 {
-		out.Lead = nonEmpty([]string{noDifference(c.members)})
+	agree := func(m stat.Member) bool { return len(m.Disagreement) == 0 }
+	if len(out.Lead) == 0 && len(selected(measured, agree)) > 1 {
+		out.Lead = []string{"Too noisy to tell whether a framing, or raw, differs."}
 	}
 	if len(measured) > stat.FewMachines {
 		groups := []Group{{"all", measured}}
@@ -161,34 +150,15 @@ func differenceSection(c comparison) Section {
 		out.Notes = append(out.Notes, "Raw is unusual on "+nameSome(odd)+
 			": shares of it are not compared.")
 	}
+	hasRuns := func(m stat.Member) bool { return len(m.Runs) > 1 }
+	if slices.ContainsFunc(measured, hasRuns) {
+		out.Notes = append(out.Notes, fmt.Sprintf("Runs of a machine count as alike if everything "+
+			"differs by less than %g times, and a framing or raw by less than a tenth.",
+			stat.SlowFactor))
+	}
 	if missing := len(c.members) - len(measured); missing > 0 {
 		out.Notes = append(out.Notes, fmt.Sprintf("%d of %d machines did not measure this.",
 			missing, len(c.members)))
 	}
 	return out
-}
-
-// noDifference says that machines do not differ or, if most figures of all but one are too noisy,
-// that noise hides it. It returns "" if runs that disagree do.
-func noDifference(members []stat.Member) string {
-	clear, noisy := 0, 0
-	for _, m := range members {
-		n, all := clearFigures(m)
-		switch {
-		case all == 0 || len(m.Disagreement) > 0:
-		case 2*n >= all:
-			clear++
-		default:
-			noisy++
-		}
-	}
-	switch {
-	case clear > 1:
-		return fmt.Sprintf("No framing, nor raw alone, differs by a tenth beyond the noise "+
-			"between %d machines, and everything together by less than %g times.", clear,
-			stat.SlowFactor)
-	case noisy > 0 && clear+noisy > 1:
-		return "Too noisy to tell whether a framing, or raw, differs."
-	}
-	return ""
 }

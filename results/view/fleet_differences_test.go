@@ -51,7 +51,6 @@ func with(
 
 // The first sentences on a fleet say what is built into it, and nothing else.
 func TestAFleetIsToldByItsTruth(t *testing.T) {
-	const alone = " Framings are as fast there as usual."
 	const unexplained = " No recorded property is common to these alone."
 	const compared = "Compared with other framings, "
 	raw2 := map[string]float64{"raw": 2}
@@ -78,17 +77,17 @@ func TestAFleetIsToldByItsTruth(t *testing.T) {
 			"Too noisy to tell whether a framing, or raw, differs.",
 		}},
 		{"raw of one of two", slow(2, 1, raw2), []string{
-			"Raw alone is 2.0 times slower on n01 than on n02." + alone,
+			compared + "raw is 2.0 times slower on n01 than on n02.",
 		}},
 		{"raw of one of 8", slow(8, 1, raw2), []string{
-			"Raw alone is 2.0 times slower on n01 than on 7 others." + alone,
+			compared + "raw is 2.0 times slower on n01 than on 7 others.",
 		}},
 		{"raw of ten of 20", slow(20, 10, raw2), []string{
-			"Raw alone is 2.0 times slower on n01, n02, n03, n04, n05 " +
-				"and 5 more than on 10 others." + alone + unexplained,
+			compared + "raw is 2.0 times slower on n01, n02, n03, n04, n05 " +
+				"and 5 more than on 10 others." + unexplained,
 		}},
 		{"raw of all but one", slow(3, 2, raw2), []string{
-			"Raw alone is 2.0 times faster on n03 than on n01 and n02." + alone,
+			compared + "raw is 2.0 times faster on n03 than on n01 and n02.",
 		}},
 		{"raw at one size", with(alike(2), func(i int, m *resultstest.Machine) {
 			m.SlowAt = func(c results.Cell) float64 {
@@ -98,8 +97,32 @@ func TestAFleetIsToldByItsTruth(t *testing.T) {
 				return 1
 			}
 		}), []string{
-			"Raw alone is 2.0 times slower on n02 than on n01, in 1 of 2 measurements " +
-				"(4,000 B)." + alone,
+			compared + "raw is 2.0 times slower on n02 than on n01, in 1 of 2 measurements " +
+				"(4,000 B).",
+		}},
+		{"raw of one of two, and everything there", slow(2, 1, map[string]float64{
+			"": 1.2, "raw": 1.3,
+		}), []string{
+			compared + "raw is 1.3 times slower on n01 than on n02.",
+		}},
+		{"raw of the faster of two", with(slow(2, 1, map[string]float64{"raw": 1.5}),
+			func(i int, m *resultstest.Machine) {
+				if i == 1 {
+					m.Slow = map[string]float64{"": 1.2}
+				}
+			}), []string{
+			compared + "raw is 1.5 times slower on n01 than on n02.",
+		}},
+		{"everything but one measurement", with(alike(8), func(i int, m *resultstest.Machine) {
+			m.SlowAt = func(c results.Cell) float64 {
+				if i == 0 && c.Size == 65000 {
+					return 2
+				}
+				return 1
+			}
+		}), []string{
+			"Everything is 2.0 times slower on n01 than on 7 others, in 1 of 2 measurements " +
+				"(65,000 B).",
 		}},
 		{"everything", slow(2, 1, all3), []string{
 			"Everything is 3.0 times slower on n01 than on n02.",
@@ -149,14 +172,14 @@ func TestAFleetIsToldByItsTruth(t *testing.T) {
 			m.Slow = []map[string]float64{nil, raw2, all3, chunks}[i]
 		}), []string{
 			"Everything is 3.0 times slower on n03 than on n01, n02 and n04.",
-			"Raw alone is 2.0 times slower on n02 than on n01, n03 and n04." + alone,
+			compared + "raw is 2.0 times slower on n02 than on n01, n03 and n04.",
 			compared + "60 KiB chunks are 1.5 times slower on n04 than on n01, n02 and n03.",
 		}},
 		{"a framing beside an unusual raw", with(alike(4), func(i int, m *resultstest.Machine) {
 			m.Slow = []map[string]float64{nil, ndjson, raw2, raw2}[i]
 		}), []string{
-			"Raw alone is 2.0 times slower on n03 and n04 than on n01 " +
-				"and n02." + alone + unexplained,
+			compared + "raw is 2.0 times slower on n03 and n04 than on n01 " +
+				"and n02." + unexplained,
 			compared + "ndjson is 1.5 times slower on n02 than on n01, n03 and n04.",
 		}},
 		{"a framing beside a kernel's raw", with(alike(30), func(i int, m *resultstest.Machine) {
@@ -168,7 +191,7 @@ func TestAFleetIsToldByItsTruth(t *testing.T) {
 				m.Slow = ndjson
 			}
 		}), []string{
-			"Raw alone is 2.0 times slower on linux 6.1 than on linux 6.12." + alone,
+			compared + "raw is 2.0 times slower on linux 6.1 than on linux 6.12.",
 			compared + "ndjson is 1.5 times slower on n11 than on 29 others.",
 		}},
 		{"half of the others are faster", with(alike(21), func(i int, m *resultstest.Machine) {
@@ -179,7 +202,7 @@ func TestAFleetIsToldByItsTruth(t *testing.T) {
 			}
 		}), []string{
 			"Everything is 2.0 times faster on linux 6.8 than on linux 6.1.",
-			"Raw alone is 2.0 times slower on n01 than on 20 others." + alone,
+			compared + "raw is 2.0 times slower on n01 than on 20 others.",
 		}},
 		{"a framing beside the raw of half", with(alike(20), func(i int, m *resultstest.Machine) {
 			switch {
@@ -190,7 +213,7 @@ func TestAFleetIsToldByItsTruth(t *testing.T) {
 				m.Slow = ndjson
 			}
 		}), []string{
-			"Raw alone is 2.0 times slower on linux 6.1 than on linux 6.12." + alone,
+			compared + "raw is 2.0 times slower on linux 6.1 than on linux 6.12.",
 			compared + "ndjson is 1.5 times slower on n11 than on 19 others.",
 		}},
 		{"three levels", with(alike(9), func(i int, m *resultstest.Machine) {
@@ -311,7 +334,7 @@ func TestAFleetIsToldByItsTruth(t *testing.T) {
 					m.Slow = raw2
 				}
 			}), []string{
-			"Raw alone is 2.0 times slower on n03 than on 11 others." + alone,
+			compared + "raw is 2.0 times slower on n03 than on 11 others.",
 			compared + "content-length is 1.4 times slower on linux 6.8 than on linux 6.1.",
 		}},
 		{"each a little slower than the next", with(alike(5), func(i int, m *resultstest.Machine) {
@@ -343,8 +366,8 @@ func TestAFleetIsToldByItsTruth(t *testing.T) {
 				m.Slow = raw2
 			}
 		}), []string{
-			"The runs of srv disagree: raw alone is 2.0 times slower in the run of " +
-				"2026-11-22 than in the run of 2026-11-21." + alone,
+			"The runs of srv disagree: compared with other framings, raw is 2.0 times slower in the run of " +
+				"2026-11-22 than in the run of 2026-11-21.",
 		}},
 		{"one run of five", with(alike(5), func(i int, m *resultstest.Machine) {
 			m.Name = "srv"
@@ -382,6 +405,15 @@ func TestAFleetIsToldByItsTruth(t *testing.T) {
 	}
 	for _, tt := range tests {
 		lead := Summarise(setOf(tt.machines...)).Meaning
+		isOfAll := func(text string) bool { return strings.Contains(text, "verything") }
+		if tt.name != "too noisy to tell" && !slices.ContainsFunc(tt.want, isOfAll) {
+			unit := "machines"
+			if strings.HasPrefix(tt.want[0], "The runs of") {
+				unit = "runs"
+			}
+			tt.want = append(tt.want, fmt.Sprintf("Everything together differs by less than 1.5 "+
+				"times between %d %s.", len(tt.machines), unit))
+		}
 		if len(lead) < len(tt.want) {
 			t.Errorf("%s: got %q", tt.name, lead)
 			continue
@@ -509,5 +541,40 @@ func TestATableSaysWhereRawIsUnusual(t *testing.T) {
 		if !slices.Contains(section.Notes, want) {
 			t.Errorf("%d machines: notes %q", n, section.Notes)
 		}
+	}
+}
+
+// The first table has a column for a label in a sentence. There is no table if nothing differs.
+func TestTheFirstTableHasTheLabelsOfTheSentences(t *testing.T) {
+	machines := with(alike(12), func(i int, m *resultstest.Machine) {
+		m.Labels = map[string]string{"zone": []string{"eu-a", "eu-b", "us-a"}[i%3], "node": m.Name}
+		if i%3 == 2 {
+			m.Slow = map[string]float64{"": 2}
+		}
+	})
+	table := FleetSections(stat.FleetOf(setOf(machines...)).Members(), nil)[0].Tables[0]
+	if got := textOf(table); !strings.HasPrefix(got, "n03, n06, n09 and n12 | 0.50 | us-a\n") {
+		t.Errorf("rows %q", got)
+	}
+	sections := FleetSections(stat.FleetOf(setOf(alike(3)...)).Members(), nil)
+	if len(sections[0].Tables) > 0 {
+		t.Errorf("tables %+v", sections[0].Tables)
+	}
+}
+
+// A note says how far runs of a machine may differ and count as alike.
+func TestANoteSaysWhichRunsCountAsAlike(t *testing.T) {
+	machines := with(alike(4), func(i int, m *resultstest.Machine) {
+		if i == 3 {
+			m.Name = "n01"
+			m.After = time.Hour
+			m.Slow = map[string]float64{"": 1.4}
+		}
+	})
+	section := FleetSections(stat.FleetOf(setOf(machines...)).Members(), nil)[1]
+	const want = "Runs of a machine count as alike if everything differs by less than 1.5 times, " +
+		"and a framing or raw by less than a tenth."
+	if !slices.Contains(section.Notes, want) {
+		t.Errorf("notes %q", section.Notes)
 	}
 }

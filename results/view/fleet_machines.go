@@ -49,6 +49,7 @@ func (c comparison) rows() [][]int {
 		}
 		return key
 	}
+	factors := c.factors()
 	slowest := make(map[string]float64) // speed of the slowest machine of the last row
 	alike := func(i int) string {
 		key := inGroups(i)
@@ -80,6 +81,7 @@ func (c comparison) machineTable() Table {
 	if slices.Max(c.speeds) > 0 {
 		t.Title = "Speed of everything together (1 is usual), and what tells the machines apart"
 	}
+	factors := c.factors()
 	for _, factor := range factors {
 		t.Columns = append(t.Columns, Column{Title: factor, Key: true})
 	}

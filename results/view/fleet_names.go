@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/pipebench/pipebench/results"
 	"github.com/pipebench/pipebench/results/stat"
 )
 
@@ -33,12 +34,13 @@ func EachMachine(members []stat.Member) []Group {
 }
 
 // FramingGroups returns groups of machines that keep different shares of raw's speed, by framing. A
-// framing in which the machines do not differ, or differ by degrees, is left out.
+// framing in which the machines do not differ, or differ by degrees, is left out. So is raw.
 func FramingGroups(members []stat.Member) map[string][]Group {
 	groups := make(map[string][]Group)
 	c := comparison{members: members, differences: stat.Differences(members)}
 	for _, d := range c.differences {
-		if d.ByDegrees || isTrip(d.Cells[0]) || groups[d.Framing] != nil {
+		isShare := d.Framing != "" && d.Framing != results.FramingRaw && !isTrip(d.Cells[0])
+		if d.ByDegrees || !isShare || groups[d.Framing] != nil {
 			continue
 		}
 		for _, g := range d.Groups {
@@ -72,7 +74,7 @@ func (c comparison) name(d stat.Difference, g stat.SpeedGroup) string {
 	for _, other := range d.Groups {
 		all += len(other.Members)
 	}
-	common := c.common(d, g)
+	common, _ := c.common(d, g)
 	switch {
 	case common != "" && all > stat.FewMachines:
 		return common
@@ -92,11 +94,10 @@ func (c comparison) names(members []int) string {
 	return nameSome(names)
 }
 
-// areOthers reports whether a group is the usual one and has too many machines to name, and they
-// have nothing in common.
+// areOthers reports whether a group is the usual one and has too many machines to name.
 func (c comparison) areOthers(d stat.Difference, g stat.SpeedGroup) bool {
 	isUsual := slices.Equal(g.Members, d.Groups[d.Usual()].Members)
-	return isUsual && len(g.Members) > mostNamedMachines+1 && c.common(d, g) == ""
+	return isUsual && len(g.Members) > mostNamedMachines+1
 }
 
 // mostExceptions is how many machines may be exceptions from what a group has in common. The group
@@ -108,10 +109,11 @@ const (
 
 // common returns what the machines of a group have and no other machine has, such as "linux 6.1".
 // One or two machines may be exceptions, which are then named. There is nothing for a single
-// machine: its name tells more.
-func (c comparison) common(d stat.Difference, g stat.SpeedGroup) string {
+// machine: its name tells more. Properties are those that the phrase is about.
+func (c comparison) common(d stat.Difference, g stat.SpeedGroup) (phrase string,
+	properties []string) {
 	if len(g.Members) < 2 || c.areRuns {
-		return ""
+		return "", nil
 	}
 	var others []int
 	for _, other := range d.Groups {
@@ -129,7 +131,7 @@ func (c comparison) common(d stat.Difference, g stat.SpeedGroup) string {
 		}
 		if exceptions < fewest {
 			fewest = exceptions
-			found = nil
+			found, properties = nil, nil
 		}
 		if len(extra) > 0 {
 			value += " except " + joinAnd(extra)
@@ -138,11 +140,28 @@ func (c comparison) common(d stat.Difference, g stat.SpeedGroup) string {
 			value += " and " + joinAnd(missing)
 		}
 		found = append(found, value)
+		properties = append(properties, factor)
 	}
-	if fewest > 0 && len(found) > 0 {
-		return found[0] // several would name the exceptions several times
+	if fewest > 0 && len(found) > 0 { // several would name the exceptions several times
+		return found[0], properties[:1]
 	}
-	return strings.Replace(strings.Join(found, ", "), ", ", " with ", 1)
+	return strings.Replace(strings.Join(found, ", "), ", ", " with ", 1), properties
+}
+
+// factors returns the properties that may influence figures, and the labels in sentences.
+func (c comparison) factors() []string {
+	all := slices.Clone(factors)
+	for _, d := range c.differences {
+		for _, g := range inOrder(d) {
+			_, properties := c.common(d, g)
+			for _, factor := range properties {
+				if !slices.Contains(all, factor) {
+					all = append(all, factor)
+				}
+			}
+		}
+	}
+	return all
 }
 
 // mostUsual returns a phrase for the value of a property that most of the machines have, the names
@@ -175,7 +194,8 @@ func (c comparison) isUnexplained(d stat.Difference) bool {
 		return false
 	}
 	for i, g := range d.Groups {
-		if i != d.Usual() && len(g.Members) > 1 && c.common(d, g) == "" {
+		common, _ := c.common(d, g)
+		if i != d.Usual() && len(g.Members) > 1 && common == "" {
 			return true
 		}
 	}
@@ -183,13 +203,11 @@ func (c comparison) isUnexplained(d stat.Difference) bool {
 }
 
 func labelKeys(members []stat.Member) []string {
-	keys := make(map[string]bool)
+	labels := make(map[string]string)
 	for _, m := range members {
 		for _, e := range m.Runs {
-			for key := range e.Labels {
-				keys[key] = true
-			}
+			maps.Copy(labels, e.Labels)
 		}
 	}
-	return slices.Sorted(maps.Keys(keys))
+	return slices.Sorted(maps.Keys(labels))
 }

@@ -19,9 +19,6 @@ type comparison struct {
 
 func isTrip(c results.Cell) bool { return c.Pattern == results.PatternRoundtrip }
 
-// isPlural reports whether the phrase of a framing is plural: "60 KiB chunks".
-func isPlural(framing string) bool { return results.ChunkSize(framing) > 0 }
-
 func newComparison(members []stat.Member) comparison {
 	found := stat.Differences(members)
 	return comparison{
@@ -36,15 +33,42 @@ func (c comparison) sentences() []string {
 	for _, d := range c.differences {
 		all = append(all, capitalised(c.sentence(d)))
 	}
+	alike := c.alike()
+	switch {
+	case alike < 2:
+	case len(all) > 0:
+		all = append(all, fmt.Sprintf("Everything together differs by less than %g times between "+
+			"%s.", stat.SlowFactor, c.count(alike)))
+	default:
+		all = []string{fmt.Sprintf("No framing, nor raw alone, differs by a tenth beyond the "+
+			"noise between %s, and everything together by less than %g times.", c.count(alike),
+			stat.SlowFactor)}
+	}
 	return all
+}
+
+// alike returns on how many machines everything was compared, or 0 if it differs.
+func (c comparison) alike() int {
+	isDifferent := len(c.differences) > 0 && c.differences[0].Framing == ""
+	speeds := selected(c.speeds, func(speed float64) bool { return speed > 0 })
+	if isDifferent || len(speeds) == 0 ||
+		slices.Max(speeds) >= stat.SlowFactor*slices.Min(speeds) {
+		return 0
+	}
+	return len(speeds)
+}
+
+// count counts machines or runs.
+func (c comparison) count(n int) string {
+	if c.areRuns {
+		return results.FormatCount(n, "run")
+	}
+	return results.FormatCount(n, "machine")
 }
 
 // sentence tells a difference, and what is certain beside it.
 func (c comparison) sentence(d stat.Difference) string {
 	text := c.claim(d) + "."
-	if c.isRawAlone(d) {
-		text += " Framings are as fast there as usual."
-	}
 	if c.isUnexplained(d) {
 		text += " No recorded property is common to these alone."
 	}
@@ -67,12 +91,7 @@ func (c comparison) claim(d stat.Difference) string {
 	}
 	text := c.subject(d) + joinAnd(parts) + " than " + c.place(d, usual)
 	if d.ByDegrees {
-		unit := "machine"
-		if c.areRuns {
-			unit = "run"
-		}
-		between := len(d.Groups[1].Members)
-		text += ", with " + results.FormatCount(between, unit) + " in between"
+		text += ", with " + c.count(len(d.Groups[1].Members)) + " in between"
 	}
 	if len(d.Cells) < len(d.Compared) {
 		text += ", in " + measurementsOf(d)
@@ -95,39 +114,16 @@ func inOrder(d stat.Difference) []stat.SpeedGroup {
 func (c comparison) subject(d stat.Difference) string {
 	phrase := results.FramingPhrase(d.Framing)
 	verb := " is "
-	if isPlural(d.Framing) {
+	if results.ChunkSize(d.Framing) > 0 { // "60 KiB chunks"
 		verb = " are "
 	}
 	switch {
 	case d.Framing == "":
 		return "everything is "
-	case c.isRawAlone(d):
-		return "raw alone is "
 	case isTrip(d.Cells[0]):
 		return "compared with other framings, round trips of " + phrase + " are "
 	}
 	return "compared with other framings, " + phrase + verb
-}
-
-// isRawAlone reports whether a difference is about raw, on machines on which everything together is
-// as usual, and no other difference is of some of these machines alone.
-func (c comparison) isRawAlone(d stat.Difference) bool {
-	if d.Framing != results.FramingRaw {
-		return false
-	}
-	odd := d.Odd()
-	isElsewhere := func(i int) bool { return !slices.Contains(odd, i) }
-	for _, i := range odd {
-		if speed := c.speeds[i]; speed > leastRatio || speed < 1/leastRatio {
-			return false
-		}
-	}
-	for _, other := range c.differences {
-		if other.Framing != d.Framing && !slices.ContainsFunc(other.Odd(), isElsewhere) {
-			return false
-		}
-	}
-	return true
 }
 
 // leastRatio is the smallest ratio between two figures that is worth telling: a tenth.
@@ -147,7 +143,7 @@ func oddRaw(members []stat.Member, cell results.Cell) []string {
 }
 
 // measurementsOf says in how many measurements a difference was found and, if it is so with certain
-// messages or on certain CPUs alone, with which.
+// messages or on certain CPUs alone, with which. It names the others if they are one or two.
 func measurementsOf(d stat.Difference) string {
 	text := fmt.Sprintf("%d of %d measurements", len(d.Cells), len(d.Compared))
 	size := func(c results.Cell) string { return SizeTitle(c.Size) }
@@ -164,8 +160,17 @@ func measurementsOf(d stat.Difference) string {
 		}
 		alone = append(alone, joinAnd(titles))
 	}
-	if len(alone) == 0 {
+	if len(alone) > 0 {
+		return text + " (" + strings.Join(alone, ", ") + ")"
+	}
+	isOther := func(c results.Cell) bool { return !slices.Contains(d.Cells, c) }
+	others := selected(d.Compared, isOther)
+	if len(others) > 2 {
 		return text
 	}
-	return text + " (" + strings.Join(alone, ", ") + ")"
+	var names []string
+	for _, cell := range others {
+		names = append(names, strings.TrimSpace(results.CellName(cell)))
+	}
+	return text + " (not " + strings.Join(names, " or ") + ")"
 }

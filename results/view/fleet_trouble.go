@@ -100,7 +100,7 @@ func attentionSection(found comparison) Section {
 			what := results.FormatCount(len(differ), "finding") + " not as documented"
 			refuted.add(m.Name, what, differ)
 		}
-		if n, all := clearFigures(m); 2*n < all && len(m.Disagreement) == 0 {
+		if m.IsNoisy() && len(m.Disagreement) == 0 {
 			noisy.addNoisy(m)
 		}
 		for _, cell := range m.Doubtful {
@@ -203,19 +203,4 @@ func frequentWarnings(m stat.Member) []stat.Warning {
 		}
 	}
 	return frequent
-}
-
-// clearFigures counts a machine's figures that are relative to raw bytes, and how many of these can
-// be compared.
-func clearFigures(m stat.Member) (clear, all int) {
-	for _, f := range m.Figures {
-		if f.ToRaw.N == 0 {
-			continue
-		}
-		all++
-		if stat.IsClear(f.ToRaw) {
-			clear++
-		}
-	}
-	return clear, all
 }

@@ -72,3 +72,20 @@ func TestDoubtfulRawAndRefutedRulesAreNamed(t *testing.T) {
 		t.Errorf("lead %q", sections[0].Lead)
 	}
 }
+
+// A run that was interrupted is called so beside the noise that it left.
+func TestAnInterruptedRunIsCalledSo(t *testing.T) {
+	set := setOf(alike(2)...)
+	for i := range set.Records {
+		r := &set.Records[i]
+		if r.Run == set.Environments[0].Run {
+			r.Samples = r.Samples[:2]
+			r.Stopped = "interrupted"
+		}
+	}
+	sections := FleetSections(stat.FleetOf(set).Members(), nil)
+	const want = "the run was interrupted"
+	if got := rowsOf(t, sections[2].Tables)["n01"]; !strings.HasSuffix(got, want) {
+		t.Errorf("row %q", got)
+	}
+}
