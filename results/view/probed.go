@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/pipebench/pipebench/results"
+	"github.com/pipebench/pipebench/results/stat"
 )
 
 // A probedMachine is a machine with what was found there, such as the rules that the probe command
@@ -17,19 +18,22 @@ type probedMachine struct {
 	found       []results.Finding
 }
 
-// probedMachines returns the machines on which the probe command tested rules.
+// probedMachines returns the machines on which the probe command tested rules. If there are more
+// than stat.FewMachines, letters stand for their names.
 func probedMachines(set *results.Set) []probedMachine {
 	var machines []probedMachine
 	var environments []results.Environment
 	machineOf := func(f results.Finding) string { return set.Machine(f.Run) }
-	for _, own := range grouped(latestRules(set), machineOf) {
+	for i, own := range grouped(latestRules(set), machineOf) {
 		e, _ := set.Environment(own[0].Run) // a damaged file may have none
-		machines = append(machines, probedMachine{environment: e, found: own})
+		machines = append(machines, probedMachine{name: letter(i), environment: e, found: own})
 		environments = append(environments, e)
 	}
-	names := results.MachineNames(environments)
-	for i, e := range environments {
-		machines[i].name = names[e.Node()]
+	if len(machines) <= stat.FewMachines {
+		names := results.MachineNames(environments)
+		for i, e := range environments {
+			machines[i].name = names[e.Node()]
+		}
 	}
 	return machines
 }
@@ -77,6 +81,14 @@ func withoutKind(machines []probedMachine, kind string) (without []string, isThe
 		}
 	}
 	return without, isThere
+}
+
+// letter returns the name of a machine's column: "A" to "Z", and then "M26", "M27" and so on.
+func letter(i int) string {
+	if i < 26 {
+		return string(rune('A' + i))
+	}
+	return fmt.Sprintf("M%d", i)
 }
 
 // pipeNames say what each kind of pipe is.
