@@ -366,8 +366,8 @@ func TestAFleetIsToldByItsTruth(t *testing.T) {
 				m.Slow = raw2
 			}
 		}), []string{
-			"The runs of srv disagree: compared with other framings, raw is 2.0 times slower in the run of " +
-				"2026-11-22 than in the run of 2026-11-21.",
+			"The runs of srv disagree: compared with other framings, raw is 2.0 " +
+				"times slower in the run of 2026-11-22 than in the run of 2026-11-21.",
 		}},
 		{"one run of five", with(alike(5), func(i int, m *resultstest.Machine) {
 			m.Name = "srv"
