@@ -17,6 +17,7 @@
 package drive
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -43,6 +44,9 @@ type Driver struct {
 	isLoud   bool     // a record says that the server wrote much to standard error
 	unopened bool     // an LSP server gets no document
 	warned   []string // the formats of the warnings that warnOnce has given
+
+	strays     int64  // the most lines without a message that a process of the server wrote
+	firstStray string // the first of these lines
 
 	demanded map[int]int64 // how many round trips a sweep must make at least, by size
 	// failedStarts counts failed restarts of the server that no record mentions yet.
@@ -95,6 +99,7 @@ func (d *Driver) setServer(s *target.Server) {
 	s.Ignore() // from now on, drop answers that come when nobody waits for them
 	d.server = s
 	d.starts++
+	d.noteStrays()
 }
 
 // Protocol returns what the server speaks, such as "lines", or "mcp 2025-11-25" with its revision.
@@ -149,6 +154,7 @@ const (
 // live returns the server, and starts it first if it is not running.
 func (d *Driver) live(ctx context.Context) (*target.Server, error) {
 	if d.server != nil {
+		d.noteStrays()
 		return d.server, nil
 	}
 	for tries := 1; ; tries++ {
@@ -266,19 +272,34 @@ func (d *Driver) hasBareHeaders() bool {
 // pipe in a session twice as long, and may then wait for a reader.
 const loud = 32 << 10
 
+// noteStrays notes the lines without a message that the running server has written. A server that
+// failed does not run any more: the pieces of a broken answer are no such lines.
+func (d *Driver) noteStrays() {
+	lines, first := d.server.Strays.Lines()
+	d.strays = max(d.strays, lines)
+	d.firstStray = cmp.Or(d.firstStray, first)
+}
+
+// warnOfOutput warns of lines on standard output without a message, and of much on standard error.
+func (d *Driver) warnOfOutput(t *results.Target) {
+	if d.server != nil {
+		d.noteStrays()
+	}
+	t.Evidence.Server.StrayLines = d.strays
+	if d.strays > 0 {
+		d.warnOnce(t, "lines on standard output without a message, the first: %q; log to "+
+			"standard error", d.firstStray)
+	}
+	d.noteLogged(t)
+}
+
 // warnOfSideEffects warns of what the server wrote in addition to its answers.
 func (d *Driver) warnOfSideEffects(t *results.Target) {
-	s := d.server
-	if s == nil {
+	d.warnOfOutput(t)
+	if d.server == nil {
 		return
 	}
-	lines, first := s.Strays.Lines()
-	t.Evidence.Server.StrayLines = lines
-	if lines > 0 {
-		d.warnOnce(t, "lines on standard output without a message, the first: %q; log to "+
-			"standard error", first)
-	}
-	unasked, ids := s.Strays.Unasked()
+	unasked, ids := d.server.Strays.Unasked()
 	if unasked > 0 {
 		const mostNamed = 3
 		if len(ids) > mostNamed {
@@ -287,7 +308,6 @@ func (d *Driver) warnOfSideEffects(t *results.Target) {
 		warn(t, "%s came that nobody waited for (id %s): to no request, or the second to one",
 			results.FormatCount(int(unasked), "answer"), strings.Join(ids, ", "))
 	}
-	d.noteLogged(t)
 }
 
 // unasked returns how many answers came that nobody waited for since the server was started.

@@ -41,6 +41,9 @@ func (d *Driver) FindLimits(ctx context.Context, most int, sink Sink) ([]results
 			found = append(found, *s.record())
 		}
 	}
+	if len(found) > 0 {
+		d.warnOfOutput(&found[0])
+	}
 	for _, t := range found {
 		err = errors.Join(err, sink(t))
 	}
@@ -336,7 +339,6 @@ func (s *search) record() results.Target {
 		warn(&t, "the time was too short to measure all sizes: of some, nothing but the limit "+
 			"is known")
 	}
-	s.driver.noteLogged(&t)
 	if s.High == 0 {
 		t.SearchedTo = &largest
 		if s.Low < s.Most {

@@ -116,6 +116,18 @@ var servers = map[string]func(arg string) error{
 				request.ID)
 		})
 	},
+	// logs lines above 8,000 bytes to standard output, and ends over those above 40,000
+	"logs": func(string) error {
+		return each(func(line string) {
+			if len(line) > 40_000 {
+				os.Exit(1)
+			}
+			if len(line) > 8000 {
+				fmt.Println("large request")
+			}
+			fmt.Println(refusal(line))
+		})
+	},
 	// answers a line above 2,000 bytes in two lines, as notifications or as they are cut
 	"pieces": func(arg string) error {
 		return each(func(line string) {

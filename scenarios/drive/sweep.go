@@ -301,6 +301,7 @@ func (s *series) record() *results.Target {
 	t := s.Driver.record()
 	t.Size = int64(s.request.Size())
 	t.Samples = s.samples
+	s.warnOfSideEffects(&t)
 	size := &results.SizeEvidence{
 		PayloadBytes: len(s.request.Payload()), WarmupMessages: s.warmups,
 	}
@@ -323,7 +324,6 @@ func (s *series) record() *results.Target {
 	t.Evidence.Size = size
 	size.ReplyBytes = s.out.Size
 	size.NSPerByte = stat.MedianTime(s.samples) / float64(s.request.Size())
-	s.warnOfSideEffects(&t)
 	return &t
 }
 
