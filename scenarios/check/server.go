@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/pipebench/pipebench/results"
@@ -42,6 +43,7 @@ func Server(ctx context.Context, o Options, sink Sink) error {
 		}
 		usual.Pipes.Watch = watch.begin
 	}
+	strays := new(atomic.Pointer[string])
 	tries := map[string]situation{}
 	for name, t := range treatments {
 		if strings.HasPrefix(name, "mcp-") && watch == nil {
@@ -54,7 +56,7 @@ func Server(ctx context.Context, o Options, sink Sink) error {
 			}
 			c := &serverCase{
 				finding: f, treatment: t, target: usual, protocol: s.Protocol(), beside: beside,
-				watch: watch,
+				watch: watch, strays: strays,
 			}
 			err := treat(ctx, c)
 			if err == nil {
@@ -167,6 +169,8 @@ type serverCase struct {
 	watch    *schemaWatch   // of all servers; nil if they do not speak MCP
 	beside   time.Duration  // how long a start may take while other servers start, too
 	server   *target.Server // nil before it is started
+	// strays says which lines without a message the servers of other tests wrote; nil for none.
+	strays *atomic.Pointer[string]
 
 	// The request that the test is about; nil for none. If the request also fails on a server that
 	// nobody treats badly, the test proves nothing.
@@ -205,6 +209,7 @@ func treat(ctx context.Context, c *serverCase) error {
 	}
 	defer func() {
 		if c.server != nil {
+			c.noteStrays()
 			c.server.Close()
 		}
 	}()

@@ -260,10 +260,10 @@ func looksForStrays(ctx context.Context, c *serverCase) error {
 	c.server.CloseInput()
 	c.server.Process.Stop(c.leaveTime(), target.LeaveAtTerm)
 	child.Within(c.server.Closed(), c.target.Patience)
-	lines, first := c.server.Strays.Lines()
-	if lines > 0 {
-		c.fails("%s on standard output without a message, the first: %q",
-			results.FormatCount(int(lines), "line"), first)
+	if lines := c.strayLines(); lines != "" {
+		c.fails("%s", lines)
+	} else if seen := c.strays.Load(); seen != nil {
+		c.fails("%s", *seen)
 	} else if c.server.BareHeaders() > 0 {
 		c.Advice = "end each line of a header with CR and LF (\\r\\n), as LSP asks, the empty " +
 			"line after the last, too; write bytes: a stream in text mode may change line ends"
@@ -272,6 +272,28 @@ func looksForStrays(ctx context.Context, c *serverCase) error {
 	c.ok("nothing but messages on standard output, from start to end, with one small request; " +
 		"for large answers see large-reply")
 	return nil
+}
+
+// strayLines says which lines without a message the server has written. It returns "" for none.
+func (c *serverCase) strayLines() string {
+	lines, first := c.server.Strays.Lines()
+	if lines == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%s on standard output without a message, the first: %q",
+		results.FormatCount(int(lines), "line"), first)
+}
+
+// noteStrays notes the lines without a message for the test "stray-output". The pieces of a broken
+// answer are no such lines, nor are answers to a batch or in another framing.
+func (c *serverCase) noteStrays() {
+	lines := c.strayLines()
+	answersAsAsked := c.name == "batch" || c.name == "wrong-framing"
+	if lines == "" || answersAsAsked || c.Verdict != results.OK {
+		return
+	}
+	lines = "in " + c.name + ": " + lines
+	c.strays.CompareAndSwap(nil, &lines)
 }
 
 const (

@@ -408,6 +408,23 @@ func TestACarelessServerInAnotherLanguage(t *testing.T) {
 	}
 }
 
+// Lines that only another test provokes are no less on standard output.
+func TestStrayLinesInAnotherTest(t *testing.T) {
+	t.Parallel()
+	o := serverOptions(t, "logs-large")
+	o.Only = []string{"stray-output", "large-request", "batch"}
+	found := serverChecks(t, o)
+	const want = "in large-request: 2 lines on standard output without a message, " +
+		`the first: "large request"`
+	if f := found["large-request"]; f.Verdict != results.OK {
+		t.Errorf("large-request: %s: %s", f.Verdict, f.Found)
+	}
+	f := found["stray-output"]
+	if f.Verdict != results.Fails || f.Found != want {
+		t.Errorf("%s: %s; want %q", f.Verdict, f.Found, want)
+	}
+}
+
 // nonBlocking is a server of MCP that writes each answer in one call, and loses what is refused.
 const nonBlocking = `
 import json, os, sys

@@ -288,6 +288,9 @@ func (s *specimen) take(line []byte) {
 	if s.is("lender") && s.greeted {
 		s.child(os.Stdout)
 	}
+	if s.is("logs-large") && len(line) > 300_000 {
+		fmt.Println("large request")
+	}
 	switch err := json.Unmarshal(line, &r); {
 	case s.is("ascii-only") && bytes.ContainsFunc(line, func(r rune) bool { return r > 127 }):
 		os.Exit(1)

@@ -24,7 +24,7 @@ type situation func(ctx context.Context, f *finding) error
 
 // alone lists tests that run one by one, after all others. These tests measure times, or judge what
 // the other tests have seen.
-var alone = []string{"block-buffer", "many-starts", "mcp-schema"}
+var alone = []string{"block-buffer", "stray-output", "many-starts", "mcp-schema"}
 
 // parallel is how many tests run at once. The number of CPUs does not matter, since tests mostly
 // wait.
