@@ -820,10 +820,12 @@ func TestALimitInRows(t *testing.T) {
 		l.ReplyLimit == nil || *l.ReplyLimit < 605*99 || *l.ReplyLimit > largest {
 		t.Errorf("found %+v, %+v", limitOf(l), e)
 	}
-	for _, want := range []string{"O_NONBLOCK", "EAGAIN", "it, or its tool, may cut texts"} {
-		if advice := l.Evidence.Advice; !strings.Contains(advice, want) {
-			t.Errorf("advises %q, without %q", advice, want)
-		}
+	advice := l.Evidence.Advice
+	if !strings.Contains(advice, "it, or its tool, may cut texts") {
+		t.Errorf("advises %q", advice)
+	}
+	if runtime.GOOS == "linux" && strings.Contains(advice, "O_NONBLOCK") { // it was looked at
+		t.Errorf("advises %q, and its output blocks", advice)
 	}
 	if took := time.Since(began); took > 2*o.Patience {
 		t.Errorf("it took %v", took)

@@ -156,8 +156,12 @@ func (o *Outcome) adviceOnBeginning() string {
 	if o.nonBlocking {
 		return "its standard output is non-blocking (O_NONBLOCK): " + losesRest
 	}
-	return "the server lives, and its answer is only a beginning: " + adviceNonBlocking +
-		"; else it, or its tool, may cut texts"
+	text := "the server lives, and its answer is only a beginning: it, or its tool, may cut " +
+		"texts, or not flush the rest"
+	if !proc.TellsOfOthers { // the mode of its output is not known
+		text += "; " + adviceNonBlocking
+	}
+	return text
 }
 
 // Advice says what the outcome usually means and what to look at first. The text may tell the user
