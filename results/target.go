@@ -162,8 +162,8 @@ type ServerEvidence struct {
 	SmallReplies bool `json:"small_replies,omitempty"`
 	Uncompared   bool `json:"uncompared,omitempty"`
 
-	// LoggedBytes is how much the server wrote to standard error so far. It is 0 if that is little
-	// beside what a pipe holds, or if an earlier record has it.
+	// LoggedBytes is the most that a process of the server wrote to standard error so far, or 0 if
+	// that is little beside what a pipe holds.
 	LoggedBytes int64 `json:"logged_bytes,omitempty"`
 	StrayLines  int64 `json:"stray_lines,omitempty"` // on standard output, without a message
 }

@@ -41,12 +41,12 @@ type Driver struct {
 	starts   int
 	inChunks bool     // an earlier process of the server split its answers into chunks
 	bare     bool     // an earlier process of the server ended lines of headers with LF alone
-	isLoud   bool     // a record says that the server wrote much to standard error
 	unopened bool     // an LSP server gets no document
 	warned   []string // the formats of the warnings that warnOnce has given
 
 	strays     int64  // the most lines without a message that a process of the server wrote
 	firstStray string // the first of these lines
+	logged     int64  // the most bytes that a process of the server wrote to standard error
 
 	demanded map[int]int64 // how many round trips a sweep must make at least, by size
 	// failedStarts counts failed restarts of the server that no record mentions yet.
@@ -99,7 +99,7 @@ func (d *Driver) setServer(s *target.Server) {
 	s.Ignore() // from now on, drop answers that come when nobody waits for them
 	d.server = s
 	d.starts++
-	d.noteStrays()
+	d.noteOutput()
 }
 
 // Protocol returns what the server speaks, such as "lines", or "mcp 2025-11-25" with its revision.
@@ -154,7 +154,7 @@ const (
 // live returns the server, and starts it first if it is not running.
 func (d *Driver) live(ctx context.Context) (*target.Server, error) {
 	if d.server != nil {
-		d.noteStrays()
+		d.noteOutput()
 		return d.server, nil
 	}
 	for tries := 1; ; tries++ {
@@ -272,25 +272,31 @@ func (d *Driver) hasBareHeaders() bool {
 // pipe in a session twice as long, and may then wait for a reader.
 const loud = 32 << 10
 
-// noteStrays notes the lines without a message that the running server has written. A server that
-// failed does not run any more: the pieces of a broken answer are no such lines.
-func (d *Driver) noteStrays() {
+// noteOutput notes what the running server has written beside messages. A server that failed does
+// not run any more: the pieces of a broken answer are no lines without a message.
+func (d *Driver) noteOutput() {
 	lines, first := d.server.Strays.Lines()
 	d.strays = max(d.strays, lines)
 	d.firstStray = cmp.Or(d.firstStray, first)
+	d.logged = max(d.logged, d.server.Stderr.Total())
 }
 
 // warnOfOutput warns of lines on standard output without a message, and of much on standard error.
 func (d *Driver) warnOfOutput(t *results.Target) {
 	if d.server != nil {
-		d.noteStrays()
+		d.noteOutput()
 	}
 	t.Evidence.Server.StrayLines = d.strays
 	if d.strays > 0 {
 		d.warnOnce(t, "lines on standard output without a message, the first: %q; log to "+
 			"standard error", d.firstStray)
 	}
-	d.noteLogged(t)
+	if d.logged > loud {
+		t.Evidence.Server.LoggedBytes = d.logged
+		d.warnOnce(t, "it wrote %s to standard error so far, and drive read them: a client that "+
+			"does not read them can hang, since a pipe holds 65,536 B at most on most systems",
+			stat.FormatBytes(d.logged))
+	}
 }
 
 // warnOfSideEffects warns of what the server wrote in addition to its answers.
@@ -317,19 +323,6 @@ func (d *Driver) unasked() int64 {
 	}
 	n, _ := d.server.Strays.Unasked()
 	return n
-}
-
-// noteLogged notes in t, once, that the server wrote much to standard error.
-func (d *Driver) noteLogged(t *results.Target) {
-	if d.server == nil || d.isLoud || d.server.Stderr.Total() <= loud {
-		return
-	}
-	d.isLoud = true
-	logged := d.server.Stderr.Total()
-	t.Evidence.Server.LoggedBytes = logged
-	warn(t, "it wrote %s to standard error so far, and drive read them: a client that does "+
-		"not read them can hang, since a pipe holds 65,536 B at most on most systems",
-		stat.FormatBytes(logged))
 }
 
 func warn(t *results.Target, format string, args ...any) {
