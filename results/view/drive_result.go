@@ -192,6 +192,9 @@ func betweenText(from, to int64) string {
 // failingText says at which message size a server failed, if its exact limit is not known. served
 // is the largest size that worked.
 func failingText(t results.Target, served int64) string {
+	if t.Evidence.Load != nil { // the load may be the cause, not the size
+		return "FAIL under a load of requests of " + results.FormatSize(t.Size) + ": "
+	}
 	text := "fails at " + stat.FormatBytes(t.Size)
 	if served < t.Size {
 		text = betweenText(served+1, t.Size)

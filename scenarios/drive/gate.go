@@ -38,11 +38,11 @@ func Undecided(set *results.Set) error {
 // Failed returns an error if
 //   - every size that was tried failed,
 //   - a size failed although the search for the limit found that it is not too large,
-//   - the load did not reach its rate, or
+//   - a size failed under a load, or the load did not reach its rate, or
 //   - a replay failed, or got answers that differ from the recording.
 func Failed(set *results.Set) error {
 	for _, t := range set.Targets {
-		if err := failureOfNoSize(t); err != nil {
+		if err := failureOfReplay(t); err != nil {
 			return err
 		}
 	}
@@ -55,6 +55,9 @@ func Failed(set *results.Set) error {
 	switch {
 	case failed == nil:
 		return nil
+	case failed.Evidence.Load != nil && failed.Verdict != results.VerdictErrorReply:
+		return fmt.Errorf("the server fails under a load: %s: %s",
+			view.FailureText(*failed), failed.Evidence.Why)
 	case reach.FailsAtAnySize():
 		return fmt.Errorf("the server fails, and not over a size: %s", afterRequests(*failed))
 	case largest == 0:
@@ -63,13 +66,10 @@ func Failed(set *results.Set) error {
 	return nil
 }
 
-// failureOfNoSize returns an error if t is about a failure whose cause was not the size of a
-// message.
-func failureOfNoSize(t results.Target) error {
+// failureOfReplay returns an error if t is about a replay that failed.
+func failureOfReplay(t results.Target) error {
 	r := t.Evidence.Replay
 	switch {
-	case t.Verdict == string(target.Overloaded):
-		return errors.New(t.Evidence.Why)
 	case r == nil:
 		return nil
 	case r.FailedAtMessage > 0:

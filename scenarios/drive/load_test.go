@@ -124,8 +124,14 @@ func TestLoadNamesWhatGoesWrong(t *testing.T) {
 			if row.verdict == target.Overloaded {
 				l.Rate = 10_000
 			}
-			if r := loaded(t, row.job, l); r.Verdict != string(row.verdict) {
+			r := loaded(t, row.job, l)
+			if r.Verdict != string(row.verdict) {
 				t.Errorf("%s: %v", r.Verdict, r.Evidence)
+			}
+			served := results.Target{Size: 100, Verdict: string(target.OK)}
+			set := &results.Set{Targets: []results.Target{served, r}}
+			if drive.Failed(set) == nil {
+				t.Error("it does not count as failed, since a smaller size was served")
 			}
 		})
 	}
