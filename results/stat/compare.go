@@ -206,7 +206,11 @@ func (c *Comparison) compareCounters(before, after Dataset, o CompareOptions) (t
 		}
 		new := after.Series[i]
 		change := newChange(old, new)
-		if old.Metric.Unit == unitLimit && mayBeEqual(old, new) {
+		isOpen := old.Metric.Unit == unitLimit && mayBeEqual(old, new)
+		if isOpen && new.byRequests {
+			continue // it cannot tell more than the limit of requests
+		}
+		if isOpen {
 			change = compareLimits(old, new)
 		}
 		if len(o.Metrics) > 0 { // whatever was asked for by its name is judged
@@ -242,7 +246,8 @@ func newChange(old, new Series) Change {
 		After:  new,
 		worst:  math.Inf(1),
 	}
-	if change.Old.Median > 0 && change.New.Median > 0 {
+	isExact := !change.Old.AtLeast && !change.New.AtLeast
+	if isExact && change.Old.Median > 0 && change.New.Median > 0 {
 		ratio := change.New.Median / change.Old.Median
 		change.Ratio = &ratio
 	}

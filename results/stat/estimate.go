@@ -22,6 +22,7 @@ type Estimate struct {
 	N        int       `json:"n"`
 	Median   float64   `json:"median"`
 	Interval *Interval `json:"interval,omitempty"` // nil: fewer than LeastSamples
+	AtLeast  bool      `json:"at_least,omitempty"` // the figure is Median, or more
 
 	// LeftOut is the number of samples that were left out because other programs disturbed them. N
 	// does not include them. If too few would remain, none is left out, and Disturbed is set.

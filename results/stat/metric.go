@@ -112,8 +112,6 @@ func (m Metric) Format(v float64) string {
 		return results.FormatGrouped(int64(v))
 	case m.Unit == unitVerdict:
 		return verdictWords[min(max(int(v), 0), len(verdictWords)-1)]
-	case m.Unit == unitLimit && v >= noLimit:
-		return "≥ " + FormatBytes(int64(v)-noLimit)
 	case m.Unit == unitLimit:
 		return FormatBytes(int64(v))
 	}

@@ -24,7 +24,10 @@ type Series struct {
 
 	records []results.Record // the records of the cell
 	pkg     string           // the package of the benchmark, if benchmark text names one
-	below   float64          // the limit is a value, or more, but less than this; 0: exactly
+	below   float64          // where the search for a limit was cut short: the limit is below this
+
+	// byRequests is set if a search for a limit of replies ended where that for requests did.
+	byRequests bool
 }
 
 // CellMetrics lists the names of the metrics in which measurements are compared, counters first.

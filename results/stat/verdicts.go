@@ -19,10 +19,6 @@ const (
 	unitVerdict = "verdict"
 	unitLimit   = "bytes"
 
-	// noLimit is the value of limitMetric, with the largest size that was tried added, if no limit
-	// was found.
-	noLimit = 1 << 50
-
 	// searched is the largest size that drive tries on its own. If it works, there is no limit.
 	searched = 64 << 20
 )
@@ -64,9 +60,6 @@ func verdictSeries(s *results.Set) []Series {
 	for _, f := range s.FindingsOf(results.AreaCheck) {
 		list.judge("Check/"+f.Name(), string(f.Verdict))
 	}
-	for i := range list {
-		list[i].Figure = Median(list[i].Values)
-	}
 	return list
 }
 
@@ -90,6 +83,21 @@ func (l *seriesList) find(pkg, name, machine string, m Metric) *Series {
 func (l *seriesList) set(name string, m Metric, value float64) *Series {
 	s := l.find("", name, "", m)
 	s.Values = []float64{value}
+	s.Figure = Median(s.Values)
+	return s
+}
+
+// setLimit sets a limit that is less than below, or exact if below is 0.
+func (l *seriesList) setLimit(name string, bytes int64, below float64) {
+	s := l.set(name, limitMetric, float64(bytes))
+	s.below = below
+	s.Figure.AtLeast = below > float64(bytes)+1
+}
+
+// setAtLeast sets how many bytes worked, if no limit was found.
+func (l *seriesList) setAtLeast(name string, bytes int64) *Series {
+	s := l.set(name, limitMetric, float64(bytes))
+	s.Figure.AtLeast = true
 	return s
 }
 
@@ -101,10 +109,10 @@ func (l *seriesList) judge(name, verdict string) {
 
 func (l *seriesList) addTarget(name string, t results.Target) {
 	if t.RequestLimit != nil {
-		l.set(name+"/requests", limitMetric, float64(*t.RequestLimit)).below = t.LimitBelow()
+		l.setLimit(name+"/requests", *t.RequestLimit, t.LimitBelow())
 	}
 	if t.ReplyLimit != nil {
-		l.set(name+"/replies", limitMetric, float64(*t.ReplyLimit)).below = t.LimitBelow()
+		l.setLimit(name+"/replies", *t.ReplyLimit, t.LimitBelow())
 	}
 	search := t.Evidence.Limit
 	if t.SearchedTo != nil && !t.RepliesStopped() {
@@ -112,7 +120,8 @@ func (l *seriesList) addTarget(name string, t results.Target) {
 		if search != nil && search.Side == "reply" {
 			side = "/replies"
 		}
-		l.set(name+side, limitMetric, noLimit+float64(*t.SearchedTo))
+		s := l.setAtLeast(name+side, *t.SearchedTo)
+		s.byRequests = search != nil && search.ByRequests
 	}
 	if t.Evidence.Growth != nil {
 		l.judge(fmt.Sprintf("%s/growth/capacity=%d", name, t.Evidence.Capacity), t.Verdict)
@@ -121,10 +130,10 @@ func (l *seriesList) addTarget(name string, t results.Target) {
 		return
 	}
 	if t.Size >= searched && t.Served() && t.Evidence.Load == nil {
-		l.set(name+"/requests", limitMetric, noLimit+float64(t.Size))
+		l.setAtLeast(name+"/requests", t.Size)
 		size := t.Evidence.Size
 		if t.Protocol == "mcp" && size != nil && size.ReplyBytes > searched/2 { // of a tool
-			l.set(name+"/replies", limitMetric, noLimit+float64(size.ReplyBytes))
+			l.setAtLeast(name+"/replies", int64(size.ReplyBytes))
 		}
 	}
 	name += fmt.Sprintf("/size=%d", t.Size)
@@ -134,23 +143,24 @@ func (l *seriesList) addTarget(name string, t results.Target) {
 	l.judge(name, t.Verdict)
 }
 
-// rangeText says between which sizes a limit is.
-func (s Series) rangeText() string {
+// Limit says between which sizes a limit is: "65,536–131,071 B".
+func (s Series) Limit() string {
 	lo, hi := s.limitRange()
+	text := FormatBytes(int64(lo))
 	switch {
 	case math.IsInf(hi, 1):
-		return FormatBytes(int64(lo)) + " or more"
+		return "≥ " + text
 	case hi > lo+1:
-		return FormatBytes(int64(lo)) + " or more, but less than " + FormatBytes(int64(hi))
+		return results.FormatGrouped(int64(lo)) + "–" + FormatBytes(int64(hi)-1)
 	}
-	return FormatBytes(int64(lo))
+	return text
 }
 
 // limitRange returns the least size that a limit can be, and one above all sizes that it can be.
 func (s Series) limitRange() (lo, hi float64) {
 	limit := s.Figure.Median
-	if limit >= noLimit {
-		return limit - noLimit, math.Inf(1)
+	if s.Figure.AtLeast && s.below == 0 {
+		return limit, math.Inf(1)
 	}
 	return limit, max(s.below, limit+1)
 }
@@ -177,7 +187,7 @@ func compareLimits(old, new Series) Change {
 	change.Exact = true
 	change.Verdict = NoVerdict
 	change.Basis = fmt.Sprintf("too little was searched (give drive more --max-time): it is %s, "+
-		"and was %s", new.rangeText(), old.rangeText())
+		"and was %s", new.Limit(), old.Limit())
 	return change
 }
 

@@ -89,7 +89,12 @@ func sideValue(s stat.Series, e stat.Estimate) Value {
 	if e.N == 0 {
 		return Value{}
 	}
-	return Value{Text: s.Metric.Format(e.Median), Base: fmt.Sprintf("%.10g", e.Median)}
+	v := Value{Text: s.Metric.Format(e.Median), Base: fmt.Sprintf("%.10g", e.Median)}
+	if e.AtLeast {
+		v.Text = s.Limit()
+		v.Base = ">=" + v.Base
+	}
+	return v
 }
 
 // changeText describes a change in one line: which figure changed, in which measurement, and by how
@@ -135,8 +140,7 @@ func changeSize(c stat.Change) string {
 		return "0 %"
 	}
 	if c.Ratio == nil || *c.Ratio > leapRatio || *c.Ratio < 1/leapRatio {
-		m := c.Before.Metric
-		return "from " + m.Format(c.Old.Median) + " to " + m.Format(c.New.Median)
+		return "from " + sideValue(c.Before, c.Old).Text + " to " + sideValue(c.After, c.New).Text
 	}
 	text := signedPercent(*c.Ratio) + " %"
 	if c.Interval != nil {

@@ -97,6 +97,7 @@ type tally struct {
 
 	worse, better []stat.Change // figures that changed beyond chance
 	equal         int           // exact counts, verdicts and limits that did not change
+	isSearched    bool          // among those are limits that no search found
 	same          int           // other figures that did not change
 	byChance      int           // those of them that are counts
 	notWorse      int           // figures that did not get worse, and may have got better
@@ -139,6 +140,7 @@ func (t *tally) add(ch stat.Change) {
 		t.better = append(t.better, ch)
 	case ch.Verdict == stat.NoChange && ch.Before.Metric.Counter && !isByChance(ch):
 		t.equal++
+		t.isSearched = t.isSearched || ch.New.AtLeast
 	case ch.Verdict == stat.NoChange:
 		t.same++
 		t.within = max(t.within, math.Abs(ch.Worse()))
@@ -173,7 +175,11 @@ func (t *tally) others() []string {
 	add(t.same, "did not change by more than "+results.FormatPercent(100*t.within))
 	add(t.notWorse, "did not get worse by more than "+results.FormatPercent(100*t.worstCase))
 	add(t.noisy, "too noisy to tell a change of "+results.FormatPercent(100*t.limit))
-	add(t.equal, "did not change at all")
+	if t.isSearched {
+		add(t.equal, "did not change as far as both searched")
+	} else {
+		add(t.equal, "did not change at all")
+	}
 	if t.unjudged < t.judged {
 		add(t.unjudged, "without a verdict")
 	}
