@@ -46,21 +46,31 @@ func (p pace) timeFor(pairs int) time.Duration {
 	return ((p.sinceBegin + more) * 6 / 5).Truncate(time.Second) + time.Second
 }
 
-// advice says what to type to get a verdict, if a verdict takes the given number of pairs of runs
-// in total.
-func (p pace) advice(pairs int) string {
+// advice says what to type to learn whether a figure of a comparison got worse by more than limit,
+// a share.
+func (p pace) advice(c *stat.Comparison, limit float64) string {
+	pairs, isWorse := c.PairsFor(limit)
+	what := "a verdict"
+	if !isWorse {
+		what = "ruling out a change of " + results.FormatPercent(100*limit)
+	}
+	return p.adviceOn(what, pairs)
+}
+
+// adviceOn says what to type to get something that takes the given number of pairs of runs in total.
+func (p pace) adviceOn(what string, pairs int) string {
 	pairs = max(pairs, p.pairs+1)
 	each := results.FormatDuration(float64(p.each()))
 	total := p.timeFor(pairs)
-	takes := fmt.Sprintf("at %s a verdict takes about %d pairs of %s", p.noise, pairs, each)
+	takes := fmt.Sprintf("at %s %s takes about %d pairs of %s", p.noise, what, pairs, each)
 	if p.pairs < stat.LeastPairs { // nothing is known of the noise
 		takes = fmt.Sprintf("a verdict takes at least %d pairs of %s, more on a noisy machine",
 			stat.LeastPairs, each)
 	}
 	switch {
 	case total > time.Hour:
-		return fmt.Sprintf("at %s a verdict takes more than an hour: use a quieter machine%s",
-			p.noise, p.better)
+		return fmt.Sprintf("at %s %s takes more than an hour: use a quieter machine%s",
+			p.noise, what, p.better)
 	case p.wanted > 0 && p.pairs >= p.wanted:
 		return fmt.Sprintf("%s: give it --pairs %d", takes, pairs)
 	}
@@ -173,7 +183,7 @@ func (g *gateFlags) hint(c *stat.Comparison, limit float64) string {
 		return "nobody can exclude that a figure that varies got worse by a little: " +
 			"use --fail-above 2%, or --metric for exact counts alone"
 	case c.Pairs > 0:
-		return g.pace.advice(c.PairsFor(limit))
+		return g.pace.advice(c, limit)
 	}
 	change := c.Changes[max(0, slices.IndexFunc(c.Changes, stat.Change.LacksVerdict))]
 	return cmp.Or(change.Basis, "compare both in turns (pipebench help ci)")

@@ -32,7 +32,7 @@ func TestAdviceOnPairsHasNumbers(t *testing.T) {
 			"use a quieter machine or a narrower -test.bench"},
 		{pace{pairs: 4, wanted: 4, inPairs: 96 * time.Second}, 40, least + "give it --pairs 40"},
 	} {
-		if got := tt.pace.advice(tt.pairs); got != tt.want {
+		if got := tt.pace.adviceOn("a verdict", tt.pairs); got != tt.want {
 			t.Errorf("%d pairs: got %q, want %q", tt.pairs, got, tt.want)
 		}
 	}

@@ -350,8 +350,35 @@ func TestPairsThatAVerdictTakes(t *testing.T) {
 			tt.change.Verdict = TooNoisy
 		}
 		c := Comparison{Changes: []Change{tt.change}}
-		if got := c.PairsFor(0.05); got != tt.want {
+		if got, _ := c.PairsFor(0.05); got != tt.want {
 			t.Errorf("%s: %d pairs, want %d", tt.name, got, tt.want)
+		}
+	}
+}
+
+// One certain worsening decides a gate, however noisy the other figures are.
+func TestTheFigureThatSeemsWorstTellsTheTimeOfAVerdict(t *testing.T) {
+	noisy := Change{Interval: &Interval{Lo: 0.5, Hi: 2}, Ratio: new(1.0), Verdict: TooNoisy}
+	noisy.logRatio.n = 10
+	worse := Change{Interval: &Interval{Lo: 0.9, Hi: 4.41 / 0.9}, Ratio: new(2.1)}
+	worse.Verdict = TooNoisy
+	worse.Before.Metric.Better = Lower
+	worse.logRatio.n = 10
+	faster := worse
+	faster.Before.Metric.Better = Higher
+	for _, tt := range []struct {
+		changes []Change
+		want    int
+		isWorse bool
+	}{
+		{[]Change{noisy, worse}, 14, true},
+		{[]Change{noisy}, 2019, false},
+		{[]Change{noisy, faster}, 2019, false},
+	} {
+		c := Comparison{Changes: tt.changes}
+		got, isWorse := c.PairsFor(0.05)
+		if got != tt.want || isWorse != tt.isWorse {
+			t.Errorf("%d pairs, worse: %t; want %d, %t", got, isWorse, tt.want, tt.isWorse)
 		}
 	}
 }

@@ -94,11 +94,14 @@ func comparePairs(before, after Dataset, perOld, perNew [][]Series, o CompareOpt
 	return c
 }
 
-// PairsFor estimates how many pairs are needed in all until each change is either certain or
-// certainly smaller than limit, a share. Only changes for which [Change.Gating] is true count.
-func (c *Comparison) PairsFor(limit float64) int {
+// PairsFor estimates how many pairs are needed in all. If a figure seems worse by more than limit, a
+// share, that is until the first such figure certainly is worse. Else it is until each change is
+// either certain or certainly smaller than limit. Only changes for which [Change.Gating] is true
+// count.
+func (c *Comparison) PairsFor(limit float64) (pairs int, isWorse bool) {
 	const most = 1e6
-	needed := LeastPairs
+	forAll := LeastPairs
+	forFirst := most
 	for _, change := range c.Changes {
 		if !change.Gating() || change.Verdict != TooNoisy || change.Interval == nil {
 			continue
@@ -107,10 +110,17 @@ func (c *Comparison) PairsFor(limit float64) int {
 		half := math.Log(change.Interval.Hi/change.Interval.Lo) / 2
 		enough := max(middle, math.Log1p(limit)-middle) // the largest half that gives a verdict
 		times := half / enough
-		pairs := float64(change.logRatio.n) * times * times
-		needed = max(needed, int(math.Ceil(min(pairs, most))))
+		needed := math.Ceil(min(float64(change.logRatio.n)*times*times, most))
+		forAll = max(forAll, int(needed))
+		if change.Worse() > limit {
+			isWorse = true
+			forFirst = min(forFirst, needed)
+		}
 	}
-	return needed
+	if isWorse {
+		return max(LeastPairs, int(forFirst)), true
+	}
+	return forAll, false
 }
 
 // LeastPairs is how many pairs a verdict needs. With fewer pairs, the verdict may come from starts
