@@ -154,13 +154,23 @@ func (g *gateFlags) judgeChanges(c *stat.Comparison) error {
 // worseText names the figures that got worse by more than failAbove, a share.
 func worseText(c *stat.Comparison, failAbove float64) string {
 	var metrics []string
+	least := 0.0 // the largest worsening that is certain
 	for _, change := range c.Changes {
-		if change.IsRegression(failAbove) && !slices.Contains(metrics, change.Metric) {
+		if !change.IsRegression(failAbove) {
+			continue
+		}
+		least = max(least, change.BestCase())
+		if !slices.Contains(metrics, change.Metric) {
 			metrics = append(metrics, change.Metric)
 		}
 	}
-	return fmt.Sprintf("worse by more than %s: %s", results.FormatPercent(100*failAbove),
+	text := fmt.Sprintf("worse by more than %s: %s", results.FormatPercent(100*failAbove),
 		strings.Join(metrics, ", "))
+	if least <= failAbove {
+		text += fmt.Sprintf("; at best estimate, and by %s at least: equal code in another file "+
+			"may differ by some percent", results.FormatPercent(100*least))
+	}
+	return text
 }
 
 // hint says why a comparison cannot tell whether there is a change as large as limit, and what to

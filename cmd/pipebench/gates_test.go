@@ -38,6 +38,26 @@ func TestAdviceOnPairsHasNumbers(t *testing.T) {
 	}
 }
 
+// A time that certainly got worse may have got worse by less than the gate allows.
+func TestAFailedGateSaysHowSureItIs(t *testing.T) {
+	for _, tt := range []struct {
+		least float64
+		want  string
+	}{
+		{1.06, "worse by more than 5.0 %: ns/op"},
+		{1.01, "worse by more than 5.0 %: ns/op; at best estimate, and by 1.0 % at least: " +
+			"equal code in another file may differ by some percent"},
+	} {
+		change := stat.Change{Metric: "ns/op", Verdict: stat.Slower, Ratio: new(1.07)}
+		change.Before.Metric.Better = stat.Lower
+		change.Interval = &stat.Interval{Lo: tt.least, Hi: 1.13}
+		c := &stat.Comparison{Changes: []stat.Change{change}}
+		if got := worseText(c, 0.05); got != tt.want {
+			t.Errorf("got %q, want %q", got, tt.want)
+		}
+	}
+}
+
 // A gate without a verdict names no count that is only shown as the reason.
 func TestFiguresThatAreOnlyShownLeaveNoVerdictOpen(t *testing.T) {
 	for _, isShownOnly := range []bool{false, true} {

@@ -367,7 +367,7 @@ func (c *Comparison) judge() {
 		change.setInterval(1 - Confidence)
 		lo, hi := change.logRatio.interval(alpha)
 		change.decide(lo, hi, c.tolerance)
-		if change.Verdict == TooNoisy && change.seemsWorse() {
+		if change.Verdict == TooNoisy && change.Interval != nil && change.BestCase() > 0 {
 			change.setInterval(alpha) // this one shows why there is no verdict
 		}
 	}
@@ -390,11 +390,14 @@ func (c *Change) setInterval(alpha float64) {
 	}
 }
 
-// seemsWorse reports whether the new side is worse wherever in its interval the ratio lies.
-func (c *Change) seemsWorse() bool {
+// BestCase returns by how much the new side is worse at least, as a share. Without an interval, the
+// figure is exact.
+func (c Change) BestCase() float64 {
+	if c.Interval == nil {
+		return c.Worse()
+	}
 	better := c.Before.Metric.Better
-	return c.Interval != nil && worsening(better, c.Interval.Lo) > 0 &&
-		worsening(better, c.Interval.Hi) > 0
+	return min(worsening(better, c.Interval.Lo), worsening(better, c.Interval.Hi))
 }
 
 // decide sets the verdict. The limits lo and hi of the ratio's logarithm are so far apart that they

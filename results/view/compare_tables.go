@@ -64,6 +64,8 @@ func changeVerdict(ch stat.Change, limit float64) Value {
 		v.Text = "may be chance"
 	case ch.Verdict == stat.TooNoisy && ch.Interval == nil:
 		v.Text = "too few"
+	case isNotWorse(ch, limit) && ch.WorstCase() < 0:
+		v.Text = "likely better"
 	case isNotWorse(ch, limit):
 		v.Text = "not " + results.FormatPercent(100*limit) + " worse"
 	case isBehaviour && ch.Worse() > 0:

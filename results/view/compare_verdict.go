@@ -100,6 +100,7 @@ type tally struct {
 	isSearched    bool          // among those are limits that no search found
 	same          int           // other figures that did not change
 	byChance      int           // those of them that are counts
+	likelyBetter  int           // figures in whose interval all is better, but with some doubt
 	notWorse      int           // figures that did not get worse, and may have got better
 	noisy         int           // figures that varied too much for a verdict
 	unjudged      int           // figures without a verdict for another reason
@@ -150,6 +151,8 @@ func (t *tally) add(ch stat.Change) {
 		if ch.Interval != nil {
 			t.within = max(t.within, 1-ch.Interval.Lo, ch.Interval.Hi-1)
 		}
+	case isNotWorse(ch, t.limit) && ch.WorstCase() < 0:
+		t.likelyBetter++
 	case isNotWorse(ch, t.limit):
 		t.notWorse++
 		t.worstCase = max(t.worstCase, ch.WorstCase())
@@ -173,6 +176,7 @@ func (t *tally) others() []string {
 		add(len(t.better), "got better: "+namedChanges(t.better, 1))
 	}
 	add(t.same, "did not change by more than "+results.FormatPercent(100*t.within))
+	add(t.likelyBetter, "likely got better")
 	add(t.notWorse, "did not get worse by more than "+results.FormatPercent(100*t.worstCase))
 	add(t.noisy, "too noisy to tell a change of "+results.FormatPercent(100*t.limit))
 	if t.isSearched {
@@ -201,7 +205,7 @@ func namedChanges(changes []stat.Change, limit int) string {
 	for _, ch := range shown {
 		names = append(names, changeText(ch))
 	}
-	text := strings.Join(names, ", ")
+	text := strings.Join(names, "; ")
 	if more := len(changes) - len(shown); more > 0 {
 		text += fmt.Sprintf(" and %d more", more)
 	}

@@ -426,6 +426,27 @@ func TestACountThatVariesIsNamed(t *testing.T) {
 	}
 }
 
+// A time that is better in its whole interval, but not certainly, is not said to have stayed.
+func TestATimeThatIsLikelyBetterIsNamed(t *testing.T) {
+	side := func(times ...float64) stat.Dataset {
+		m := stat.Metric{Name: "ns/op", Unit: "ns", Better: stat.Lower}
+		s := stat.Series{Name: "A", Metric: m, Values: times, Figure: stat.Median(times)}
+		return stat.Dataset{Series: []stat.Series{s}}
+	}
+	old := side(1000, 1000, 1000, 1000, 1000, 1000, 1000, 1000, 1000, 1000)
+	new := side(943, 985, 967, 949, 991, 973, 955, 997, 979, 961)
+	c := stat.CompareTextPairs(old, new, stat.CompareOptions{})
+	var out strings.Builder
+	if err := WriteComparison(&out, c, FormatTable, Options{Width: 100}); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"; 1 figure likely got better.", "  likely better\n"} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("no %q:\n%s", want, out.String())
+		}
+	}
+}
+
 func dataset(name string, records ...results.Record) stat.Dataset {
 	s := &results.Set{}
 	s.Add(resultstest.Environment())
