@@ -398,7 +398,7 @@ func (f *compareFlags) contestTask(
 			}
 			c.Limit = max(f.failAbove, 0)
 			if !f.isGate() && !c.Decided() { // a gate says it
-				c.Notes = append(c.Notes, f.pace.advice(c, stat.Tolerance))
+				c.Notes = append(c.Notes, f.pace.advice(c.PairsFor(stat.Tolerance)))
 			}
 			o := viewOptions(cmd, f.detail)
 			return view.WriteComparison(cmd.OutOrStdout(), c, f.format, o)

@@ -46,27 +46,12 @@ func (p pace) timeFor(pairs int) time.Duration {
 	return ((p.sinceBegin + more) * 6 / 5).Truncate(time.Second) + time.Second
 }
 
-// advice says what to type to learn whether a figure of a comparison got worse by more than limit,
-// a share.
-func (p pace) advice(c *stat.Comparison, limit float64) string {
-	pairs, isWorse := c.PairsFor(limit)
-	what := "a verdict"
-	if !isWorse {
-		what = "ruling out a change of " + results.FormatPercent(100*limit)
-	}
-	return p.adviceOn(what, pairs)
-}
-
-// adviceOn says what to type to get something that takes the given number of pairs of runs in total.
-func (p pace) adviceOn(what string, pairs int) string {
+// advice says what to type to get something that takes the given number of pairs of runs in total.
+func (p pace) advice(what string, pairs int) string {
 	pairs = max(pairs, p.pairs+1)
 	each := results.FormatDuration(float64(p.each()))
 	total := p.timeFor(pairs)
-	takes := fmt.Sprintf("at %s %s takes about %d pairs of %s", p.noise, what, pairs, each)
-	if p.pairs < stat.LeastPairs { // nothing is known of the noise
-		takes = fmt.Sprintf("a verdict takes at least %d pairs of %s, more on a noisy machine",
-			stat.LeastPairs, each)
-	}
+	takes := fmt.Sprintf("at %s %s takes about %d pairs of %s or more", p.noise, what, pairs, each)
 	switch {
 	case total > time.Hour:
 		return fmt.Sprintf("at %s %s takes more than an hour: use a quieter machine%s",
@@ -193,7 +178,7 @@ func (g *gateFlags) hint(c *stat.Comparison, limit float64) string {
 		return "nobody can exclude that a figure that varies got worse by a little: " +
 			"use --fail-above 2%, or --metric for exact counts alone"
 	case c.Pairs > 0:
-		return g.pace.advice(c, limit)
+		return g.pace.advice(c.PairsFor(limit))
 	}
 	change := c.Changes[max(0, slices.IndexFunc(c.Changes, stat.Change.LacksVerdict))]
 	return cmp.Or(change.Basis, "compare both in turns (pipebench help ci)")

@@ -15,7 +15,7 @@ func TestAdviceOnPairsHasNumbers(t *testing.T) {
 	six.noise = "load 9.0 on 2 CPUs"
 	bench := six
 	bench.better = " or a narrower -test.bench"
-	const least = "a verdict takes at least 5 pairs of 24.0 s, more on a noisy machine: "
+	const least = "at this noise a verdict takes about 5 pairs of 24.0 s or more: "
 	for _, tt := range []struct {
 		pace  pace
 		pairs int
@@ -23,16 +23,17 @@ func TestAdviceOnPairsHasNumbers(t *testing.T) {
 	}{
 		{four, 5, least + "give it --max-time 2m29s"},
 		{four, 3, least + "give it --max-time 2m29s"},
-		{six, 3, "at load 9.0 on 2 CPUs a verdict takes about 7 pairs of 16.0 s: " +
+		{six, 3, "at load 9.0 on 2 CPUs a verdict takes about 7 pairs of 16.0 s or more: " +
 			"give it --max-time 2m20s"},
-		{bench, 20, "at load 9.0 on 2 CPUs a verdict takes about 20 pairs of 16.0 s: " +
+		{bench, 20, "at load 9.0 on 2 CPUs a verdict takes about 20 pairs of 16.0 s or more: " +
 			"give it --max-time 6m29s or a narrower -test.bench"},
 		{four, 400, "at this noise a verdict takes more than an hour: use a quieter machine"},
 		{bench, 400, "at load 9.0 on 2 CPUs a verdict takes more than an hour: " +
 			"use a quieter machine or a narrower -test.bench"},
-		{pace{pairs: 4, wanted: 4, inPairs: 96 * time.Second}, 40, least + "give it --pairs 40"},
+		{pace{pairs: 4, wanted: 4, inPairs: 96 * time.Second, noise: "load 9.0"}, 40,
+			"at load 9.0 a verdict takes about 40 pairs of 24.0 s or more: give it --pairs 40"},
 	} {
-		if got := tt.pace.adviceOn("a verdict", tt.pairs); got != tt.want {
+		if got := tt.pace.advice("a verdict", tt.pairs); got != tt.want {
 			t.Errorf("%d pairs: got %q, want %q", tt.pairs, got, tt.want)
 		}
 	}

@@ -350,7 +350,7 @@ func TestPairsThatAVerdictTakes(t *testing.T) {
 			tt.change.Verdict = TooNoisy
 		}
 		c := Comparison{Changes: []Change{tt.change}}
-		if got, _ := c.PairsFor(0.05); got != tt.want {
+		if _, got := c.PairsFor(0.05); got != tt.want {
 			t.Errorf("%s: %d pairs, want %d", tt.name, got, tt.want)
 		}
 	}
@@ -368,17 +368,17 @@ func TestTheFigureThatSeemsWorstTellsTheTimeOfAVerdict(t *testing.T) {
 	faster.Before.Metric.Better = Higher
 	for _, tt := range []struct {
 		changes []Change
+		what    string
 		want    int
-		isWorse bool
 	}{
-		{[]Change{noisy, worse}, 14, true},
-		{[]Change{noisy}, 2019, false},
-		{[]Change{noisy, faster}, 2019, false},
+		{[]Change{noisy, worse}, "a verdict", 14},
+		{[]Change{noisy}, "ruling out a change of 5.0 %", 2019},
+		{[]Change{noisy, faster}, "ruling out a change of 5.0 %", 2019},
 	} {
 		c := Comparison{Changes: tt.changes}
-		got, isWorse := c.PairsFor(0.05)
-		if got != tt.want || isWorse != tt.isWorse {
-			t.Errorf("%d pairs, worse: %t; want %d, %t", got, isWorse, tt.want, tt.isWorse)
+		what, got := c.PairsFor(0.05)
+		if got != tt.want || what != tt.what {
+			t.Errorf("%d pairs for %s; want %d for %s", got, what, tt.want, tt.what)
 		}
 	}
 }

@@ -106,14 +106,12 @@ func (m Metric) Values(samples []results.Sample) []float64 {
 // Format writes a value of the metric with its unit, as all tables do.
 func (m Metric) Format(v float64) string {
 	switch {
-	case m.ByRange && m.Unit == "B":
+	case m.ByRange && m.Unit == "B", m.Unit == unitLimit:
 		return FormatBytes(int64(v))
 	case m.ByRange:
 		return results.FormatGrouped(int64(v))
 	case m.Unit == unitVerdict:
 		return verdictWords[min(max(int(v), 0), len(verdictWords)-1)]
-	case m.Unit == unitLimit:
-		return FormatBytes(int64(v))
 	}
 	return results.FormatUnit(v, m.Unit)
 }

@@ -17,15 +17,12 @@ func ComparePairs(before, after []*results.Set, o CompareOptions) (*Comparison, 
 	}
 	old := DatasetOf("old", results.Merge(before...))
 	new := DatasetOf("new", results.Merge(after...))
-	return comparePairs(old, new, seriesOfRuns(before), seriesOfRuns(after), o), nil
-}
-
-func seriesOfRuns(runs []*results.Set) [][]Series {
-	var out [][]Series
-	for _, run := range runs {
-		out = append(out, SeriesOf(run))
+	var perOld, perNew [][]Series
+	for i := range before {
+		perOld = append(perOld, SeriesOf(before[i]))
+		perNew = append(perNew, SeriesOf(after[i]))
 	}
-	return out
+	return comparePairs(old, new, perOld, perNew, o), nil
 }
 
 // CompareTextPairs does what [ComparePairs] does for Go benchmark text. The i-th old and the i-th
@@ -94,14 +91,14 @@ func comparePairs(before, after Dataset, perOld, perNew [][]Series, o CompareOpt
 	return c
 }
 
-// PairsFor estimates how many pairs are needed in all. If a figure seems worse by more than limit, a
-// share, that is until the first such figure certainly is worse. Else it is until each change is
-// either certain or certainly smaller than limit. Only changes for which [Change.Gating] is true
-// count.
-func (c *Comparison) PairsFor(limit float64) (pairs int, isWorse bool) {
+// PairsFor estimates how many pairs are needed in all, and says for what. If a figure seems worse by
+// more than limit, a share, that is until the first such figure certainly is worse. Else it is until
+// each change is either certain or certainly smaller than limit. Only changes for which
+// [Change.Gating] is true count.
+func (c *Comparison) PairsFor(limit float64) (what string, pairs int) {
 	const most = 1e6
-	forAll := LeastPairs
-	forFirst := most
+	forAll := 0
+	forFirst := 0
 	for _, change := range c.Changes {
 		if !change.Gating() || change.Verdict != TooNoisy || change.Interval == nil {
 			continue
@@ -110,17 +107,16 @@ func (c *Comparison) PairsFor(limit float64) (pairs int, isWorse bool) {
 		half := math.Log(change.Interval.Hi/change.Interval.Lo) / 2
 		enough := max(middle, math.Log1p(limit)-middle) // the largest half that gives a verdict
 		times := half / enough
-		needed := math.Ceil(min(float64(change.logRatio.n)*times*times, most))
-		forAll = max(forAll, int(needed))
-		if change.Worse() > limit {
-			isWorse = true
-			forFirst = min(forFirst, needed)
+		needed := int(math.Ceil(min(float64(change.logRatio.n)*times*times, most)))
+		forAll = max(forAll, needed)
+		if change.Worse() > limit && (forFirst == 0 || needed < forFirst) {
+			forFirst = needed
 		}
 	}
-	if isWorse {
-		return max(LeastPairs, int(forFirst)), true
+	if forFirst > 0 {
+		return "a verdict", max(forFirst, LeastPairs)
 	}
-	return forAll, false
+	return "ruling out a change of " + results.FormatPercent(100*limit), max(forAll, LeastPairs)
 }
 
 // LeastPairs is how many pairs a verdict needs. With fewer pairs, the verdict may come from starts

@@ -24,7 +24,7 @@ type Series struct {
 
 	records []results.Record // the records of the cell
 	pkg     string           // the package of the benchmark, if benchmark text names one
-	below   float64          // where the search for a limit was cut short: the limit is below this
+	below   float64          // if the limit is not exact: it is a value or more, but less than this
 
 	// byRequests is set if a search for a limit of replies ended where that for requests did.
 	byRequests bool

@@ -88,16 +88,10 @@ func (l *seriesList) set(name string, m Metric, value float64) *Series {
 }
 
 // setLimit sets a limit that is less than below, or exact if below is 0.
-func (l *seriesList) setLimit(name string, bytes int64, below float64) {
+func (l *seriesList) setLimit(name string, bytes int64, below float64) *Series {
 	s := l.set(name, limitMetric, float64(bytes))
 	s.below = below
 	s.Figure.AtLeast = below > float64(bytes)+1
-}
-
-// setAtLeast sets how many bytes worked, if no limit was found.
-func (l *seriesList) setAtLeast(name string, bytes int64) *Series {
-	s := l.set(name, limitMetric, float64(bytes))
-	s.Figure.AtLeast = true
 	return s
 }
 
@@ -120,7 +114,7 @@ func (l *seriesList) addTarget(name string, t results.Target) {
 		if search != nil && search.Side == "reply" {
 			side = "/replies"
 		}
-		s := l.setAtLeast(name+side, *t.SearchedTo)
+		s := l.setLimit(name+side, *t.SearchedTo, math.Inf(1))
 		s.byRequests = search != nil && search.ByRequests
 	}
 	if t.Evidence.Growth != nil {
@@ -130,10 +124,10 @@ func (l *seriesList) addTarget(name string, t results.Target) {
 		return
 	}
 	if t.Size >= searched && t.Served() && t.Evidence.Load == nil {
-		l.setAtLeast(name+"/requests", t.Size)
+		l.setLimit(name+"/requests", t.Size, math.Inf(1))
 		size := t.Evidence.Size
 		if t.Protocol == "mcp" && size != nil && size.ReplyBytes > searched/2 { // of a tool
-			l.setAtLeast(name+"/replies", int64(size.ReplyBytes))
+			l.setLimit(name+"/replies", int64(size.ReplyBytes), math.Inf(1))
 		}
 	}
 	name += fmt.Sprintf("/size=%d", t.Size)
@@ -159,9 +153,6 @@ func (s Series) Limit() string {
 // limitRange returns the least size that a limit can be, and one above all sizes that it can be.
 func (s Series) limitRange() (lo, hi float64) {
 	limit := s.Figure.Median
-	if s.Figure.AtLeast && s.below == 0 {
-		return limit, math.Inf(1)
-	}
 	return limit, max(s.below, limit+1)
 }
 
@@ -177,10 +168,12 @@ func mayBeEqual(old, new Series) bool {
 // searched as far.
 func compareLimits(old, new Series) Change {
 	const envelope = 1.01 // replies of one text differ in what is around it
-	oldLo, _ := old.limitRange()
-	newLo, _ := new.limitRange()
-	if old.below == 0 && new.below == 0 && oldLo <= envelope*newLo {
-		return newChange(old, old) // equal, as far as both are known
+	oldLo, oldHi := old.limitRange()
+	newLo, newHi := new.limitRange()
+	isRange := func(lo, hi float64) bool { return hi > lo+1 && !math.IsInf(hi, 1) }
+	isEqual := oldLo <= envelope*newLo // as far as both are known
+	if isEqual && !isRange(oldLo, oldHi) && !isRange(newLo, newHi) {
+		return newChange(old, old)
 	}
 	change := newChange(old, new)
 	change.Ratio = nil

@@ -66,7 +66,7 @@ func comparisonPage(c *stat.Comparison, format Format, o Options) Page {
 	if slices.ContainsFunc(slices.Concat(times, counts), isInformation) {
 		p.Notes = append(p.Notes, "in parentheses: for information, no gate judges it")
 	}
-	if c.Pairs > 0 && slices.ContainsFunc(slices.Concat(times, rest), isUnlikeColumns) {
+	if c.Pairs > 0 && len(times)+len(rest) > 0 {
 		p.Notes = append(p.Notes, "change compares pair by pair; old and new are medians")
 	}
 	p.Notes = slices.Concat(p.Notes, c.Notes, basisNotes(c.Changes))
@@ -82,11 +82,6 @@ func comparisonPage(c *stat.Comparison, format Format, o Options) Page {
 		p.Notes = append(p.Notes, results.FormatCount(leftOut, "figure")+" more with --detail")
 	}
 	return p
-}
-
-// isUnlikeColumns reports whether a change differs visibly from the ratio of its two columns.
-func isUnlikeColumns(ch stat.Change) bool {
-	return ch.Interval != nil && math.Abs(*ch.Ratio*ch.Old.Median/ch.New.Median-1) > 0.02
 }
 
 // isInformation reports whether a figure is only shown, and not judged.

@@ -67,32 +67,6 @@ func TestComparisonViews(t *testing.T) {
 	}
 }
 
-// A change that does not follow from the columns beside it says what it is.
-func TestAChangeUnlikeItsColumnsIsExplained(t *testing.T) {
-	side := func(name string, values ...float64) stat.Dataset {
-		s := stat.Series{Name: "A", Metric: stat.Metric{Name: "ns/op", Unit: "ns"}, Values: values}
-		s.Figure = stat.Median(values)
-		return stat.Dataset{Name: name, Series: []stat.Series{s}}
-	}
-	old := side("old", 100, 200, 300, 400, 500, 600)
-	for _, tt := range []struct {
-		new       stat.Dataset
-		explained bool
-	}{
-		{side("new", 110, 220, 330, 440, 550, 660), false},
-		{side("new", 150, 300, 450, 600, 505, 606), true},
-	} {
-		var out bytes.Buffer
-		c := stat.CompareTextPairs(old, tt.new, stat.CompareOptions{})
-		if err := WriteComparison(&out, c, FormatTable, Options{}); err != nil {
-			t.Fatal(err)
-		}
-		if strings.Contains(out.String(), "change compares pair by pair") != tt.explained {
-			t.Errorf("explained: %t:\n%s", !tt.explained, out.String())
-		}
-	}
-}
-
 // What is written as Go benchmark text compares with itself as the file does.
 func TestBenchTextReadsBackAsWritten(t *testing.T) {
 	var text bytes.Buffer

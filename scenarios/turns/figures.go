@@ -1,7 +1,6 @@
 package turns
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 
@@ -122,7 +121,7 @@ func (p *Programs) Compare(o stat.CompareOptions) (*stat.Comparison, error) {
 		c.Different = different + ": --allow-different-output compares them all the same"
 	default:
 		c.Different = different
-		c.Calls = p.causes(c)
+		c.Calls = causes(c)
 	}
 	if isCoarse {
 		c.Notes = append(c.Notes, "this system's clock of CPU time is too coarse for so short a "+
@@ -161,30 +160,18 @@ func (s *starts) isCoarse() bool {
 	return len(different) <= stat.LeastPairs
 }
 
-// causes says how the reads and writes of the new command differ, such as "16 reads instead of 256
-// (1,048,576 B)", with the bytes of all calls. The text is "" if no change is certain.
-func (p *Programs) causes(c *stat.Comparison) string {
-	bytesOf := map[string]figure{reads.name: bytesRead, writes.name: bytesWritten}
-	least := stat.Metric{ByRange: true}
+// causes says how the reads and writes of the new command differ, such as "16 reads instead of 256".
+// The text is "" if no change is certain.
+func causes(c *stat.Comparison) string {
 	var parts []string
 	for _, change := range c.Changes {
-		bytes, isCall := bytesOf[change.Metric]
-		if !isCall || !change.Established() {
-			continue
+		isCall := change.Metric == reads.name || change.Metric == writes.name
+		if isCall && change.Established() {
+			call := strings.TrimSuffix(change.Metric, "s")
+			new := results.FormatCount(int(change.New.Median), call)
+			old := results.FormatGrouped(int64(change.Old.Median))
+			parts = append(parts, new+" instead of "+old)
 		}
-		old := grouped(seriesOf(least, bytes, p.counted.old)) + " B"
-		new := grouped(seriesOf(least, bytes, p.counted.new)) + " B"
-		if new != old {
-			new += " instead of " + old
-		}
-		calls := change.Metric
-		if change.New.Median == 1 {
-			calls = strings.TrimSuffix(calls, "s")
-		}
-		parts = append(parts, fmt.Sprintf("%s %s instead of %s (%s)",
-			grouped(change.After), calls, grouped(change.Before), new))
 	}
 	return strings.Join(parts, ", and ")
 }
-
-func grouped(s stat.Series) string { return results.FormatGrouped(int64(s.Figure.Median)) }
