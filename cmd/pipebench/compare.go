@@ -88,12 +88,8 @@ func (f *compareFlags) run(cmd *cobra.Command, args []string) error {
 		return err
 	}
 	if oldIsFile != newIsFile {
-		file, program := oldName, newName
-		if newIsFile {
-			file, program = program, file
-		}
-		return usageError(fmt.Errorf("%s is results and %s is a program: compare two of one kind",
-			file, program))
+		return usageError(fmt.Errorf("of %s and %s, one is results and one is a program: compare "+
+			"two of one kind", oldName, newName))
 	}
 	if !oldIsFile {
 		if err := refuseFlags(cmd, fileFlags, "is for two files, not for commands"); err != nil {

@@ -39,18 +39,12 @@ type pace struct {
 
 func (p pace) each() time.Duration { return p.inPairs / time.Duration(max(p.pairs, 1)) }
 
-// timeFor estimates how long a comparison of this many pairs takes in all. It adds a fifth as a
-// reserve.
-func (p pace) timeFor(pairs int) time.Duration {
-	more := p.each() * time.Duration(pairs-p.pairs)
-	return ((p.sinceBegin + more) * 6 / 5).Truncate(time.Second) + time.Second
-}
-
 // advice says what to type to get something that takes the given number of pairs of runs in total.
 func (p pace) advice(what string, pairs int) string {
 	pairs = max(pairs, p.pairs+1)
 	each := results.FormatDuration(float64(p.each()))
-	total := p.timeFor(pairs)
+	total := p.sinceBegin + p.each()*time.Duration(pairs-p.pairs)
+	total = (total * 6 / 5).Truncate(time.Second) + time.Second // a fifth is a reserve
 	takes := fmt.Sprintf("at %s %s takes about %d pairs of %s or more", p.noise, what, pairs, each)
 	switch {
 	case total > time.Hour:

@@ -377,8 +377,6 @@ func (c *Comparison) judge() {
 // chance of 1-alpha. It is nil if nothing is known.
 func (c *Change) setInterval(alpha float64) {
 	lo, hi := c.logRatio.interval(alpha)
-	c.Interval = nil
-	c.worst = math.Inf(1)
 	if math.IsInf(lo, 0) {
 		return
 	}

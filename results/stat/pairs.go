@@ -91,9 +91,9 @@ func comparePairs(before, after Dataset, perOld, perNew [][]Series, o CompareOpt
 	return c
 }
 
-// PairsFor estimates how many pairs are needed in all, and says for what. If a figure seems worse by
-// more than limit, a share, that is until the first such figure certainly is worse. Else it is until
-// each change is either certain or certainly smaller than limit. Only changes for which
+// PairsFor estimates how many pairs are needed in all, and says for what. If a figure seems worse
+// by more than limit, a share, that is until the first such figure certainly is worse. Else it is
+// until each change is certain or certainly smaller than limit. Only changes for which
 // [Change.Gating] is true count.
 func (c *Comparison) PairsFor(limit float64) (what string, pairs int) {
 	const most = 1e6

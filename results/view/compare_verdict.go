@@ -65,8 +65,12 @@ func (t *tally) answer(c *stat.Comparison) (Tone, string) {
 		if t.judged > 1 {
 			which = fmt.Sprintf("%d of %d figures", len(t.worse), t.judged)
 		}
-		return Bad, fmt.Sprintf("%s got %s: %s", which, worseWord(t.worse),
-			namedChanges(t.worse, mostWorse))
+		how := "slower"
+		isOther := func(ch stat.Change) bool { return ch.Verdict != stat.Slower }
+		if slices.ContainsFunc(t.worse, isOther) {
+			how = "worse"
+		}
+		return Bad, fmt.Sprintf("%s got %s: %s", which, how, namedChanges(t.worse, mostWorse))
 	}
 	tone := Good
 	if c.Doubt != "" {
@@ -188,14 +192,6 @@ func (t *tally) others() []string {
 		add(t.unjudged, "without a verdict")
 	}
 	return parts
-}
-
-// worseWord returns "slower" if only times got worse, and "worse" otherwise.
-func worseWord(worse []stat.Change) string {
-	if slices.ContainsFunc(worse, func(ch stat.Change) bool { return ch.Verdict != stat.Slower }) {
-		return "worse"
-	}
-	return "slower"
 }
 
 // namedChanges names the most significant changes, up to the limit, and counts the others.

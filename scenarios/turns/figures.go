@@ -160,8 +160,8 @@ func (s *starts) isCoarse() bool {
 	return len(different) <= stat.LeastPairs
 }
 
-// causes says how the reads and writes of the new command differ, such as "16 reads instead of 256".
-// The text is "" if no change is certain.
+// causes says how the reads and writes of the new command differ: "16 reads instead of 256". The
+// text is "" if no change is certain.
 func causes(c *stat.Comparison) string {
 	var parts []string
 	for _, change := range c.Changes {

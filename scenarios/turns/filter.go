@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"strings"
 	"time"
@@ -68,12 +69,9 @@ func (f filter) start(ctx context.Context) (Start, error) {
 		s.CPU = float64(cpu)
 	}
 	s.Counts, s.Counted = p.Counts()
-	printed, err := out.Seek(0, io.SeekEnd)
-	if err != nil {
-		return s, fmt.Errorf("read the output: %w", err)
-	}
+	printed, hash, err := digest(out)
 	s.Idle = printed == 0 && s.Counts.WrittenBytes == 0 && isUnread(p.Cmd.Stdin)
-	s.Output, err = digest(out)
+	s.Output = hash
 	return s, err
 }
 
@@ -90,14 +88,11 @@ func isUnread(input io.Reader) bool {
 }
 
 // digest returns the length and a hash of the content of a file.
-func digest(f *os.File) (string, error) {
-	if _, err := f.Seek(0, io.SeekStart); err != nil {
-		return "", fmt.Errorf("read the output: %w", err)
-	}
+func digest(f *os.File) (length int64, output string, err error) {
 	h := sha256.New()
-	n, err := io.Copy(h, f)
+	length, err = io.Copy(h, io.NewSectionReader(f, 0, math.MaxInt64))
 	if err != nil {
-		return "", fmt.Errorf("read the output: %w", err)
+		return 0, "", fmt.Errorf("read the output: %w", err)
 	}
-	return fmt.Sprintf("%d %x", n, h.Sum(nil)), nil
+	return length, fmt.Sprintf("%d %x", length, h.Sum(nil)), nil
 }
