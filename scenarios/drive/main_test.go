@@ -563,12 +563,16 @@ var servers = map[string]func(arg string) error{
 			}
 		})
 	},
-	// computes from the first line that has "compute" in it: in the loop that reads, or beside it
+	// computes from the first line that has "compute" in it: in the loop that reads, which may send
+	// a notification first, or beside it
 	"computes": func(where string) error {
 		return each(func(line string) {
 			if !strings.Contains(line, "compute") {
 				fmt.Println(refusal(line))
 				return
+			}
+			if where == "noted" {
+				fmt.Println(`{"jsonrpc":"2.0","method":"diagnostics"}`)
 			}
 			if where == "beside" {
 				go computeForEver()

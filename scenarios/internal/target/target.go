@@ -274,7 +274,6 @@ func (s *Server) divert(m child.Message) bool {
 	if p != nil && p.JSONRPC {
 		switch m.Envelope.Kind() {
 		case jsonrpc.Notification:
-			s.Strays.addMessage(m)
 			return true
 		case jsonrpc.None:
 			s.Strays.addLine(m.Raw)

@@ -64,11 +64,13 @@ func ifKnown[N ~int | ~int64](n N, known bool) *int64 {
 	return new(int64(n))
 }
 
-// computes reports whether the server computes, and has written nothing since it had used before.
-// If the system does not tell whether it computes, that it wrote nothing decides.
+// computes reports whether the server computes. If the system does not tell, that it has written
+// nothing since it had used before decides.
 func (s *Server) computes(before Usage) bool {
-	isSilent := s.Out.Bytes() == before.Received
-	return isSilent && (!proc.TellsOfOthers || s.Process.Computes())
+	if !proc.TellsOfOthers {
+		return s.Out.Bytes() == before.Received
+	}
+	return s.Process.Computes()
 }
 
 // difference returns now - before, or nil if one of them is not known.

@@ -170,7 +170,7 @@ func (o *Outcome) Advice(command string) string {
 	e := o.Evidence
 	switch {
 	case e != nil && e.Computed:
-		return AdviceToInspect("it computed all that time", command) + "; its stack says what it " +
+		return adviceToInspect("it computed all that time", command) + "; its stack says what it " +
 			"computes (in Python py-spy dump --pid PID)"
 	case o.Verdict == Unanswered && o.arrivals.n > 0:
 		return o.Why + "; " + o.adviceOnArrivals()
@@ -187,15 +187,15 @@ func (o *Outcome) Advice(command string) string {
 	case o.Verdict != Deaf || e == nil:
 		return o.Verdict.Advice()
 	case e.Question != "":
-		return AdviceToInspect("it may wait for the answer to "+e.Question+" in the thread that "+
+		return adviceToInspect("it may wait for the answer to "+e.Question+" in the thread that "+
 			"should take it", command)
 	}
-	return AdviceToInspect(readingText(e), command)
+	return adviceToInspect(readingText(e), command)
 }
 
-// AdviceToInspect says how to look at a server that did something, such as stop reading, and lives.
-func AdviceToInspect(did, command string) string {
-	return did + " and stays alive: to see what it does instead, run " + command +
+// adviceToInspect says how to look at a server that did something, such as stop reading.
+func adviceToInspect(did, command string) string {
+	return did + ": to see what it does instead, run " + command +
 		" and, while that waits, pipebench inspect with the process number that it shows; " +
 		"if the server is only slow, it needs no more than --patience"
 }
@@ -210,7 +210,7 @@ func readingText(e *results.FailureEvidence) string {
 	}
 	switch {
 	case !stopped:
-		return "it read the whole request, gave no answer"
+		return "it read the whole request and gave no answer"
 	case e.UnreadStdin == nil:
 		return "its input took " + stat.FormatBytes(read) + " of what was sent and no more; it " +
 			"does not read"
