@@ -11,6 +11,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"sync"
@@ -581,12 +582,23 @@ var servers = map[string]func(arg string) error{
 			}
 		})
 	},
-	"once": func(path string) error { // swallows one request "hover", also if started again
+	// swallows requests "hover", counted over all its starts: a letter h in fate, which is followed
+	// by a folder to count in
+	"fate": func(arg string) error {
+		fate, folder, _ := strings.Cut(arg, " ")
 		return each(func(line string) {
-			if strings.Contains(line, `"hover"`) && os.Mkdir(path, 0o700) == nil {
-				return
+			if strings.Contains(line, `"hover"`) {
+				n := 0
+				for os.Mkdir(filepath.Join(folder, strconv.Itoa(n)), 0o700) != nil {
+					n++
+				}
+				if n < len(fate) && fate[n] == 'h' {
+					return
+				}
 			}
-			fmt.Println(refusal(line))
+			if strings.Contains(line, `"id":`) {
+				fmt.Println(refusal(line))
+			}
 		})
 	},
 	"hold": func(string) error { // keeps the answer to a long line until another line comes
