@@ -166,6 +166,10 @@ type ServerEvidence struct {
 	// that is little beside what a pipe holds.
 	LoggedBytes int64 `json:"logged_bytes,omitempty"`
 	StrayLines  int64 `json:"stray_lines,omitempty"` // on standard output, without a message
+	// ExtraAnswers is how many answers nobody waited for, such as a second one to a request.
+	ExtraAnswers int64 `json:"extra_answers,omitempty"`
+	// BareHeaders is set if LF alone ends lines of its headers.
+	BareHeaders bool `json:"bare_headers,omitempty"`
 }
 
 // FailureEvidence is what is known about a request that was not served.

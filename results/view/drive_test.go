@@ -152,6 +152,14 @@ func TestAServerThatLogsMuchIsNamedFirst(t *testing.T) {
 			}},
 			logs, "PASS: 9 messages replayed; can hang a client ",
 		},
+		{
+			results.Target{Size: 1 << 20, Verdict: "ok"}, results.ServerEvidence{BareHeaders: true},
+			"works to 1 MiB, one at a time; ends lines of headers with LF alone\n",
+		},
+		{
+			results.Target{Size: 1 << 20, Verdict: "ok"}, results.ServerEvidence{ExtraAnswers: 1},
+			"works to 1 MiB, one at a time; gives answers that nobody waits for\n",
+		},
 	} {
 		row.target.Command = []string{"server"}
 		row.target.Evidence.Server = &row.server

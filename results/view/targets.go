@@ -27,22 +27,7 @@ func WriteDrive(w io.Writer, format Format, set *results.Set, o Options) error {
 		return Write(w, set, format, o)
 	}
 	p := Page{Verdict: result.text, Tone: result.tone, Header: []string{howDriven(set)}}
-	var sum results.ServerEvidence
-	for _, t := range set.Targets {
-		if s := t.Evidence.Server; s != nil {
-			sum.StrayLines = max(sum.StrayLines, s.StrayLines)
-			sum.LoggedBytes = max(sum.LoggedBytes, s.LoggedBytes)
-		}
-	}
-	if sum.StrayLines > 0 {
-		p.Verdict += "; writes lines that are no messages"
-	}
-	if sum.LoggedBytes > 0 {
-		p.Verdict += "; can hang a client that does not read its standard error"
-	}
-	if p.Tone == Good && sum.StrayLines+sum.LoggedBytes > 0 {
-		p.Tone = Mixed
-	}
+	p.addSideEffects(set.Targets)
 	p.addTable(loadTable(set, set.Targets))
 	p.Conclusions = append(targetSentences(set.Targets), targetAdvice(set.Targets)...)
 	p.Notes = targetNotes(set.Targets)
@@ -53,6 +38,35 @@ func WriteDrive(w io.Writer, format Format, set *results.Set, o Options) error {
 		p.Notes = append(p.Notes, nextAfterDrive)
 	}
 	return p.Write(w, format, o)
+}
+
+// addSideEffects adds to the verdict what may hang a client though the server serves this one.
+func (p *Page) addSideEffects(targets []results.Target) {
+	seen := make(map[string]bool)
+	for _, t := range targets {
+		s := t.Evidence.Server
+		if s == nil {
+			continue
+		}
+		for _, effect := range []struct {
+			seen bool
+			text string
+		}{
+			{s.StrayLines > 0, "writes lines that are no messages"},
+			{s.BareHeaders, "ends lines of headers with LF alone"},
+			{s.ExtraAnswers > 0, "gives answers that nobody waits for"},
+			{s.LoggedBytes > 0, "can hang a client that does not read its standard error"},
+		} {
+			if !effect.seen || seen[effect.text] {
+				continue
+			}
+			seen[effect.text] = true
+			p.Verdict += "; " + effect.text
+			if p.Tone == Good {
+				p.Tone = Mixed
+			}
+		}
+	}
 }
 
 // nextAfterDrive says what to try next if a server passes here and still hangs with its own client.

@@ -252,9 +252,7 @@ func (d *Driver) record() results.Target {
 		d.warnOnce(&t, "no document was opened: %s does; for files of yours, record their session "+
 			"with pipebench tap --bodies, and replay it with drive --messages", o.commandLine(0))
 	}
-	if d.hasBareHeaders() {
-		d.warnOnce(&t, bareHeaders)
-	}
+	d.warnOfHeaders(&t)
 	if d.protocol.OneRead.Load() {
 		d.warnOnce(&t, "the server %s", target.AdviceOneRead)
 	}
@@ -266,6 +264,14 @@ const bareHeaders = "LF alone ends lines of its headers: clients that look for C
 
 func (d *Driver) hasBareHeaders() bool {
 	return d.bare || d.server != nil && d.server.BareHeaders() > 0
+}
+
+// warnOfHeaders warns, once, of headers in which LF alone ends a line.
+func (d *Driver) warnOfHeaders(t *results.Target) {
+	if d.hasBareHeaders() {
+		t.Evidence.Server.BareHeaders = true
+		d.warnOnce(t, bareHeaders)
+	}
 }
 
 // loud is half of what a usual pipe holds. A server that wrote more to standard error fills that
@@ -299,13 +305,15 @@ func (d *Driver) warnOfOutput(t *results.Target) {
 	}
 }
 
-// warnOfSideEffects warns of what the server wrote in addition to its answers.
+// warnOfSideEffects warns of what the server wrote in addition to its answers, and of its headers.
 func (d *Driver) warnOfSideEffects(t *results.Target) {
+	d.warnOfHeaders(t)
 	d.warnOfOutput(t)
 	if d.server == nil {
 		return
 	}
 	unasked, ids := d.server.Strays.Unasked()
+	t.Evidence.Server.ExtraAnswers = unasked
 	if unasked > 0 {
 		const mostNamed = 3
 		if len(ids) > mostNamed {

@@ -306,7 +306,8 @@ var servers = map[string]func(arg string) error{
 					fmt.Printf("Content-Length: %d\r\n\r\n%s", len(note), note)
 				}
 			}
-			if len(e.ID) > 0 && deaf == "LF" {
+			isBare := deaf == "LF" || deaf == "oneLF" && string(e.Method) == "hover"
+			if len(e.ID) > 0 && isBare {
 				fmt.Printf("Content-Length: %d\n\n%s", length, answer)
 			} else if len(e.ID) > 0 {
 				fmt.Printf("Content-Length: %d\r\n\r\n%s", length, answer)
@@ -314,6 +315,11 @@ var servers = map[string]func(arg string) error{
 		}
 	},
 	"twice": twice,
+	"parting": func(string) error { // writes a line when its input has ended
+		err := each(func(line string) { fmt.Println(refusal(line)) })
+		fmt.Println("parsed")
+		return err
+	},
 	"buffered": func(string) error { // as what is written by way of stdio is
 		out := bufio.NewWriterSize(os.Stdout, 1<<20)
 		defer out.Flush()

@@ -12,6 +12,7 @@ import (
 
 	"github.com/pipebench/pipebench/bench/payload"
 	"github.com/pipebench/pipebench/results"
+	"github.com/pipebench/pipebench/scenarios/internal/child"
 	"github.com/pipebench/pipebench/scenarios/internal/jsonrpc"
 	"github.com/pipebench/pipebench/scenarios/internal/target"
 )
@@ -70,7 +71,6 @@ func (d *Driver) Replay(
 		r.judgeAnswers(requests)
 	}
 	r.warnOfDifferences()
-	r.warnOfSideEffects(&r.t)
 	r.evidence.Answered = len(r.times)
 	if served && len(r.times) > 0 {
 		sample, err := timed(s.Sample(before), r.times, r.bytes)
@@ -86,6 +86,10 @@ func (d *Driver) Replay(
 			}
 		}
 		r.evidence.AtEnd = r.endInput()
+	}
+	r.warnOfSideEffects(&r.t)
+	if served {
+		r.discard()
 	}
 	return sink(r.t)
 }
@@ -104,12 +108,12 @@ func (d *Driver) refuseProse(requests []recorded) error {
 	return nil
 }
 
-// endInput ends the server's input, says whether the server leaves then, and ends it if it stays.
+// endInput ends the server's input, says whether the server leaves then, and reads what it writes.
 func (r *replay) endInput() string {
 	s := r.server
 	s.CloseInput()
-	defer r.discard()
 	if s.Ended(target.LeaveAtEnd) {
+		child.Within(s.Closed(), target.LeaveAtTerm)
 		return string(s.ExitVerdict())
 	}
 	warn(&r.t, "it stays after the end of its input; next: pipebench check --server --only "+

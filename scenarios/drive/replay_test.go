@@ -240,8 +240,26 @@ func TestAReplayWarnsOfHeadersWithLFAlone(t *testing.T) {
 	})
 	const want = "LF alone ends lines of its headers: clients that look for CR LF (\\r\\n) wait " +
 		"for ever"
-	if got.Verdict != string(target.OK) || !slices.Equal(got.Warnings, []string{want}) {
+	if got.Verdict != string(target.OK) || !slices.Equal(got.Warnings, []string{want}) ||
+		!got.Evidence.Server.BareHeaders {
 		t.Errorf("%s: %q", got.Verdict, got.Warnings)
+	}
+}
+
+// A program may flush a line of a log only when it ends, and write LF alone in one header of many.
+func TestAReplayWarnsOfWhatComesAtItsEnd(t *testing.T) {
+	t.Parallel()
+	const hover = `{"jsonrpc":"2.0","id":2,"method":"hover"}`
+	messages := []payload.Message{{Dir: "request", Size: len(hover), Body: []byte(hover)}}
+	if got := replayed(t, "parting", "jsonrpc", messages); got.Evidence.Server.StrayLines != 1 {
+		t.Errorf("of a line at its end: %q", got.Warnings)
+	}
+	if got := replayed(t, "twice", "jsonrpc", messages); got.Evidence.Server.ExtraAnswers == 0 {
+		t.Errorf("of a second answer: %q", got.Warnings)
+	}
+	got := replayed(t, "mislength 0 oneLF", "lsp", messages)
+	if !got.Evidence.Server.BareHeaders {
+		t.Errorf("of the header of one answer: %q", got.Warnings)
 	}
 }
 
