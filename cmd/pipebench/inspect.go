@@ -103,6 +103,10 @@ func nextStep(r *inspect.Report) []string {
 		case d.Kind == inspect.Spins, d.Kind == inspect.Pauses,
 			d.Kind == inspect.Unread && d.PID > 0:
 			step = lookAtStack(p)
+			parent := r.Proc(p.Parent)
+			if strings.HasPrefix(d.Sentence, fmt.Sprintf("%d (", parent.PID)) { // it waits for p
+				step = lookAtStack(parent) + "; if it only starts another program, " + step
+			}
 		case d.Kind == inspect.MutualRead:
 			step = lookAtStack(p) + ". Or " + recordAndDrive(r, command)
 		}

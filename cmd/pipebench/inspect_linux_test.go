@@ -254,6 +254,15 @@ func TestInspectSaysWhatToTypeNext(t *testing.T) {
 			t.Errorf("%s: no %q alone in\n%s", program, next, found)
 		}
 	}
+	r.Processes[1].Args = []string{"python3", "server"}
+	r.Diagnoses[0].PID = 3
+	r.Processes[2].Parent = 2
+	r.Diagnoses[0].Sentence = "2 (node server.js) waits for its child 3 (worker)"
+	const both = "next: look at its stack: py-spy dump --pid 2; if it only starts another " +
+		"program, look at its stack: py-spy dump --pid 3 (Python), "
+	if found := text(r); !strings.Contains(found, both) {
+		t.Errorf("no %q in\n%s", both, found)
+	}
 	r.Processes[1].PID = os.Getpid()
 	r.Processes[1].Args = []string{"./server"}
 	r.Diagnoses[0].PID = os.Getpid()

@@ -40,6 +40,9 @@ func serversSummary(s *results.Set, file string) []string {
 		command := recordedCommand(s, messages[0].Run)
 		said := causes(s, messages)
 		said = append(said, unansweredText(messages, file, command, len(said) > 0))
+		if len(nonEmpty(said)) == 0 {
+			said = append(said, largePipesText(messages))
+		}
 		said = append(said, noEndText(s, messages[len(messages)-1].Run))
 		said = append(said, slowestText(stat.Calls(messages), messages))
 		for _, text := range nonEmpty(said) {
@@ -50,6 +53,20 @@ func serversSummary(s *results.Set, file string) []string {
 		}
 	}
 	return out
+}
+
+// largePipesText says that the pipes of the tap command, which hold 1 MiB, may hide a deadlock.
+func largePipesText(messages []results.Message) string {
+	largest := make(map[string]int64)
+	for _, m := range messages {
+		largest[m.Dir] = max(largest[m.Dir], m.Size)
+	}
+	const usualPipe = 64 << 10
+	if min(largest["request"], largest["reply"]) <= usualPipe {
+		return ""
+	}
+	return "Messages above 64 KiB went both ways: the larger pipes of pipebench tap may hide that " +
+		"both sides write and neither reads. If it hangs without tap: pipebench inspect PID."
 }
 
 // noEndText says what to do about a recording that is not finished.

@@ -63,3 +63,26 @@ func TestExtraAnswersAreNamedFirst(t *testing.T) {
 		t.Errorf("with a gap: got %q", first)
 	}
 }
+
+// The pipes of pipebench tap take what a usual pipe does not, so a hang may not be recorded.
+func TestWhatTheLargerPipesOfTapMayHideIsSaid(t *testing.T) {
+	const says = "Messages above 64 KiB went both ways: the larger pipes of pipebench tap may hide"
+	for _, tt := range []struct {
+		messages      []string
+		request, back int64
+		want          bool
+	}{
+		{[]string{"1 a", "1"}, 70_000, 70_000, true},
+		{[]string{"1 a", "1"}, 70_000, 60_000, false},
+		{[]string{"1 a", "1"}, 60_000, 70_000, false},
+		{[]string{"1 a", "1", "2 b"}, 70_000, 70_000, false}, // something else is known
+	} {
+		set := conversation(tt.messages...)
+		set.Messages[0].Size = tt.request
+		set.Messages[1].Size = tt.back
+		said := strings.HasPrefix(recordingSummary(set, "")[0], says)
+		if said != tt.want {
+			t.Errorf("%+v: %q", tt, recordingSummary(set, ""))
+		}
+	}
+}

@@ -430,8 +430,8 @@ func TestAnErrorWithoutAnIDIsNamed(t *testing.T) {
 
 // An answer that comes when a client has left may have waited for the end to be flushed.
 func TestAnAnswerThatCameWhenTheClientHadLeftIsNamed(t *testing.T) {
-	const came = "The answer to a (id 1) came when the client had left: it was late, or not " +
-		"flushed until then. "
+	const came = "The answer to a (id 1) came when the client had left: it was late, not " +
+		"flushed, or held up by an output that the client did not read, such as standard error. "
 	set := conversation("7 open", "7", "1 a", "1")
 	set.Messages[3].Untaken = true
 	got := strings.Join(recordingSummary(set, ""), " ")

@@ -53,7 +53,8 @@ func untakenText(calls []stat.Call, messages []results.Message) string {
 			return m.Untaken && m.Run == c.Request.Run && string(m.ID) == string(c.Request.ID)
 		}) {
 			return "The answer to " + requestName(c.Request) + " came when the client had left: " +
-				"it was late, or not flushed until then. "
+				"it was late, not flushed, or held up by an output that the client did not read, " +
+				"such as standard error. "
 		}
 	}
 	return ""

@@ -136,6 +136,30 @@ func TestAProcessThatPausesIsNamed(t *testing.T) {
 	}
 }
 
+// A program that waits for its child is named before the child, which may be no server.
+func TestAProgramThatWaitsForAChildThatPausesIsNamed(t *testing.T) {
+	r := Report{
+		Processes: []Proc{
+			{PID: 2, Threads: []Thread{{In: "wait", Child: 3}}},
+			{PID: 3, Parent: 2, Threads: []Thread{{In: "nanosleep"}}},
+		},
+		Channels: []Channel{{
+			ID: "o",
+			Writers: []Holder{
+				{PID: 2, Command: "server", FD: 1, waitsForChild: true},
+				{PID: 3, Command: "sleep", FD: 1},
+			},
+			Readers: []Holder{{PID: 1, Command: "client", FD: 5, Waits: true, inCall: true}},
+		}},
+	}
+	const want = "2 (server) waits for its child 3 (sleep), which neither reads nor writes: it " +
+		"sleeps in nanosleep, and 1 (client) may wait for its stdout (o)"
+	found := r.diagnose()
+	if len(found) != 1 || found[0].PID != 3 || found[0].Sentence != want {
+		t.Errorf("found %+v, want %q", found, want)
+	}
+}
+
 // What a process does after the end of its input explains less than that it stays.
 func TestAProcessThatStaysIsNotToldToPause(t *testing.T) {
 	found := (&Report{

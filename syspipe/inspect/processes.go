@@ -26,9 +26,15 @@ func (f *finder) checkPauses(c *Channel) {
 		if w.FD != stdout || w.PID == reader.PID || call == "" || ended {
 			continue
 		}
+		who := w.String()
+		for _, parent := range c.Writers {
+			if parent.waitsForChild && parent.PID == f.report.Proc(w.PID).Parent {
+				who = fmt.Sprintf("%s waits for its child %s, which", parent, w)
+			}
+		}
 		const says = "%s neither reads nor writes: it sleeps in %s, and %s may wait for its " +
 			"stdout (%s)"
-		sentence := fmt.Sprintf(says, w, call, reader, c.ID)
+		sentence := fmt.Sprintf(says, who, call, reader, c.ID)
 		f.add(Diagnosis{Kind: Pauses, Sentence: sentence, PID: w.PID}, c)
 	}
 }
