@@ -65,8 +65,8 @@ func largePipesText(messages []results.Message) string {
 	if min(largest["request"], largest["reply"]) <= usualPipe {
 		return ""
 	}
-	return "Messages above 64 KiB went both ways: the larger pipes of pipebench tap may hide that " +
-		"both sides write and neither reads. If it hangs without tap: pipebench inspect PID."
+	return "Messages above 64 KiB went both ways: the larger pipes of pipebench tap may hide " +
+		"that both sides write and neither reads. If it hangs without tap: pipebench inspect PID."
 }
 
 // noEndText says what to do about a recording that is not finished.

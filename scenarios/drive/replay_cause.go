@@ -51,55 +51,43 @@ func (r *replay) explain(ctx context.Context, requests []recorded, took time.Dur
 		r.blameChance()
 		return
 	}
-	for _, c := range r.changes(requests, largest) {
-		switch r.count(ctx, c.requests, 0, tries, c.step) {
-		case tries:
-			*why += c.says
-			r.t.Evidence.Advice = c.advice
-			return
-		case 0:
-		default:
-			r.blameChance()
+	plain, changed := inASCII(requests)
+	if changed > 0 {
+		says := fmt.Sprintf("; message %d has characters of several bytes: with ASCII in their "+
+			"place, as many bytes, it is answered", changed)
+		if r.try(ctx, plain, "trying them in ASCII", says, target.AdviceOnCharacters) {
 			return
 		}
 	}
-}
-
-// A change of requests may show why the last is not answered.
-type change struct {
-	requests []recorded
-	step     string // what is done
-	says     string // about the cause, if the changed requests are answered
-	advice   string // then
-}
-
-// changes returns the changes to try: without characters of several bytes, if there are any, and
-// without the largest request, unless it is the last.
-func (r *replay) changes(requests []recorded, largest int) []change {
-	var list []change
-	plain, changed := inASCII(requests)
-	if changed > 0 {
-		const says = "; message %d has characters of several bytes: with ASCII in their place, " +
-			"as many bytes, it is answered"
-		list = append(list, change{
-			plain, "trying them in ASCII", fmt.Sprintf(says, changed), target.AdviceOnCharacters,
-		})
-	}
-	last := len(requests) - 1
 	if largest == last {
-		return list
+		return
 	}
 	number := requests[largest].number
+	without := slices.Concat(requests[:largest], requests[largest+1:])
 	advice := r.t.Evidence.Advice
 	if r.t.Verdict == string(target.Unanswered) && !r.t.Evidence.Failure.Computed {
-		advice = fmt.Sprintf(adviceOnCause, number, requests[last].number)
+		advice = fmt.Sprintf(adviceOnCause, number, failed.number)
 	}
-	return append(list, change{
-		slices.Concat(requests[:largest], requests[largest+1:]),
-		fmt.Sprintf("trying without message %d", number),
-		fmt.Sprintf("; without message %d it is answered", number),
-		advice,
-	})
+	r.try(ctx, without, fmt.Sprintf("trying without message %d", number),
+		fmt.Sprintf("; without message %d it is answered", number), advice)
+}
+
+// try sends changed requests, and reports whether any try was answered. It notes the given cause
+// and advice in the record if all were, and chance if some were. The parameter step says what is
+// done.
+func (r *replay) try(
+	ctx context.Context, requests []recorded, step, cause, advice string,
+) bool {
+	switch r.count(ctx, requests, 0, tries, step) {
+	case 0:
+		return false
+	case tries:
+		r.t.Evidence.Why += cause
+		r.t.Evidence.Advice = advice
+	default:
+		r.blameChance()
+	}
+	return true
 }
 
 // blameChance notes in the record that no message is the cause.
