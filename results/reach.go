@@ -56,14 +56,14 @@ func (r Reach) Limited() *Target {
 	return least
 }
 
-// FailsAtAnySize reports whether a server failed after some requests, although all were small, or
-// although a search found that their size works.
+// FailsAtAnySize reports whether a server failed after some requests, and would have if all had
+// been small, or although their size works, as a new process or a search showed.
 func (r Reach) FailsAtAnySize() bool {
 	if r.Failed == nil {
 		return false
 	}
 	f := r.Failed.Evidence.Failure
-	wereSmall := f != nil && f.AnySize && f.ServedBefore > 0
+	isShown := f.IsOfNoSize() && f.ServedBefore > 0
 	isDecided := r.CutShort == nil || *r.CutShort.SearchedTo >= r.Failed.Size
-	return wereSmall || len(r.Limits) == 0 && r.Served >= r.Failed.Size && isDecided
+	return isShown || len(r.Limits) == 0 && r.Served >= r.Failed.Size && isDecided
 }

@@ -196,9 +196,14 @@ type FailureEvidence struct {
 
 	// ServedBefore is how many requests the process had served before.
 	ServedBefore int64 `json:"served_before,omitempty"`
+	// SentBefore is how many bytes the process had been sent before.
+	SentBefore int64 `json:"sent_before_bytes,omitempty"`
 	// AnySize is set if the server also failed when it got only small requests, about as many as it
 	// had served before. The size is then not to blame.
 	AnySize bool `json:"any_size,omitempty"`
+	// WorksAnew is set if a new process answered a request of the same size, and another one a
+	// request of twice the size. The size is then not to blame, either.
+	WorksAnew bool `json:"works_anew,omitempty"`
 	// Characters is set if only requests with characters of several bytes fail, and not those of
 	// the same size in ASCII.
 	Characters bool `json:"characters,omitempty"`
@@ -210,6 +215,9 @@ type FailureEvidence struct {
 	StderrBytes int64    `json:"stderr_bytes,omitempty"`
 	StderrTail  []string `json:"stderr_tail,omitempty"`
 }
+
+// IsOfNoSize reports whether tries after a failure showed that no size was to blame.
+func (e *FailureEvidence) IsOfNoSize() bool { return e != nil && (e.AnySize || e.WorksAnew) }
 
 // SizeEvidence says more about messages of one size.
 type SizeEvidence struct {

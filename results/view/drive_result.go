@@ -128,13 +128,22 @@ func isUncompared(t results.Target) bool {
 	return t.Evidence.Server != nil && t.Evidence.Server.Uncompared
 }
 
-// anySizeText says how a server failed over no size, and how many requests it answered before.
+// anySizeText says how a server failed over no size, and after which requests. Their number is to
+// blame only if as many small ones fail, too.
 func anySizeText(t results.Target) string {
-	if f := t.Evidence.Failure; f != nil && f.ServedBefore > 0 {
-		return fmt.Sprintf("answers %s of any size, then fails: %s",
-			results.FormatCount(int(f.ServedBefore), "request"), FailureText(t))
+	text := "fails at times"
+	f := t.Evidence.Failure
+	if f != nil && f.ServedBefore > 0 {
+		if f.AnySize {
+			return fmt.Sprintf("answers %s of any size, then fails: %s",
+				results.FormatCount(int(f.ServedBefore), "request"), FailureText(t))
+		}
+		text = "fails after " + results.FormatCount(int(f.ServedBefore), "answered request")
+		if f.SentBefore > 0 {
+			text += ", " + stat.FormatBytes(f.SentBefore) + " in all"
+		}
 	}
-	return "fails at times, whatever the size: " + FailureText(t)
+	return text + ", and not over a size: " + FailureText(t)
 }
 
 // judge decides whether the server passed, and puts the result into words. The record failure shows

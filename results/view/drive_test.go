@@ -39,7 +39,14 @@ func TestDriveSaysFirstWhetherAServerPassed(t *testing.T) {
 				Evidence: results.TargetEvidence{Failure: &results.FailureEvidence{
 					ServedBefore: 3, AnySize: true}}}},
 			view.DriveResult{Failure: "deaf"}},
-		{"a size works in the search", "answers 6 requests of any size, then fails: error reply",
+		{"works anew", "fails after 6 answered requests, 7,000 B in all, and not over a size: " +
+			"corrupt",
+			[]results.Target{{Command: []string{"server"}, Size: 1024, Verdict: "corrupt",
+				Evidence: results.TargetEvidence{Failure: &results.FailureEvidence{
+					ServedBefore: 6, SentBefore: 7000, WorksAnew: true}}}},
+			view.DriveResult{Failure: "corrupt"}},
+		{"a size works in the search", "fails after 6 answered requests, and not over a size: " +
+			"error reply",
 			[]results.Target{{Command: []string{"server"}, Size: 1024, Verdict: "error reply",
 				Evidence: results.TargetEvidence{
 					Failure: &results.FailureEvidence{ServedBefore: 6}}},

@@ -212,6 +212,17 @@ func judgeFrames(out *target.Outcome) {
 	}
 }
 
+// tripAlive makes a trip and, if the request is answered, calls checkAlive.
+func (d *Driver) tripAlive(
+	ctx context.Context, r *target.Request, i int64,
+) (target.Outcome, error) {
+	out, err := d.trip(ctx, r, i)
+	if err == nil && out.Verdict == target.OK {
+		err = d.checkAlive(ctx, &out)
+	}
+	return out, err
+}
+
 // checkAlive sends a small request to a server that has just answered, and replaces the outcome if
 // this request fails. Without this check, the next message would be blamed for the failure.
 func (d *Driver) checkAlive(ctx context.Context, out *target.Outcome) error {

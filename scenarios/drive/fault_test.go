@@ -355,10 +355,11 @@ func takesTooLong(t *testing.T, pause string) {
 	}
 }
 
-// A server that fails over small requests, too, has no limit on their size.
+// A server that fails over small requests, too, or not over such a size in a new process, has no
+// limit on their size.
 func TestAServerThatFailsAfterManyRequestsFailsOverNoSize(t *testing.T) {
 	t.Parallel()
-	for _, job := range []string{"tired 20", "rests 8"} {
+	for _, job := range []string{"tired 20", "rests 8", "sums 50000"} {
 		t.Run(job, func(t *testing.T) {
 			t.Parallel()
 			o := server(job)
@@ -379,6 +380,13 @@ func TestAServerThatFailsAfterManyRequestsFailsOverNoSize(t *testing.T) {
 				if r.RequestLimit != nil || r.SearchedTo != nil {
 					t.Errorf("found %+v", limitOf(r))
 				}
+				if strings.Contains(r.Evidence.Advice, "limit") {
+					t.Errorf("advises %q", r.Evidence.Advice)
+				}
+			}
+			last := set.Targets[len(set.Targets)-1].Evidence.Failure
+			if job == "sums 50000" && (last == nil || last.AnySize || last.SentBefore > 50_000+100) {
+				t.Errorf("found %+v", last)
 			}
 		})
 	}

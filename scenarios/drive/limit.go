@@ -177,14 +177,17 @@ func (d *Driver) search(
 // of request: a server may limit not the message, but what it makes of it.
 const envelope = 256
 
-// run searches until a size that failed fails a second time, too: a busy machine may be to blame
-// for one failure.
+// run searches until a size that failed fails a second time, on a new process: a busy machine, or
+// what the process answered before, may be to blame for one failure.
 func (s *search) run(ctx context.Context) error {
 	try := func(size int) (bool, error) { return s.try(ctx, size) }
 	for {
 		err := s.Run(time.Time{}, try)
 		if err != nil || s.High == 0 {
 			return err
+		}
+		if gotNothing(s.tried[s.High].Verdict) {
+			s.driver.end(true /* politely */)
 		}
 		works, err := try(s.High)
 		if err != nil || !works {
@@ -208,9 +211,10 @@ func (s *search) try(ctx context.Context, size int) (works bool, err error) {
 	}
 	s.driver.observe(fmt.Sprintf("the limit of a %s: trying %s", s.side, trying))
 	before := s.driver.unasked()
-	out, err := s.driver.trip(ctx, s.make(size), int64(len(s.tried)+1))
-	if err == nil && out.Verdict == target.OK {
-		err = s.driver.checkAlive(ctx, &out)
+	isNew := s.driver.server == nil
+	out, err := s.driver.tripAlive(ctx, s.make(size), int64(len(s.tried)+1))
+	if err == nil && out.Verdict.Ended() && !isNew { // is it over what came before?
+		out, err = s.driver.tripAlive(ctx, s.make(size), int64(len(s.tried)+1))
 	}
 	if err != nil {
 		return false, err

@@ -341,6 +341,26 @@ func TestFindLimitsTriesAFailureAgain(t *testing.T) {
 	}
 }
 
+// A size that fails only after what the server answered before is no limit.
+func TestFindLimitsTriesAFailureInANewProcess(t *testing.T) {
+	t.Parallel()
+	for job, most := range map[string]int{"sums 50000": 32 << 10, "sums 2000 silent": 1026} {
+		t.Run(job, func(t *testing.T) {
+			t.Parallel()
+			o := server(job)
+			o.Protocol = "lines"
+			o.Patience = 3e8 // each failure is waited for
+			limits, err := begin(t, o).FindLimits(t.Context(), most, discard)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if l := limitOf(limits[0]); l.searchedTo != most {
+				t.Errorf("found %+v", l)
+			}
+		})
+	}
+}
+
 func TestFindLimitsTellsRepliesFromRequests(t *testing.T) {
 	d := open(t, server("mcp truncate-at-exit@100000"))
 	limits, err := d.FindLimits(t.Context(), 256<<10, discard)

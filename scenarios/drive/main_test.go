@@ -369,6 +369,20 @@ var servers = map[string]func(arg string) error{
 			fmt.Println(line)
 		}))
 	},
+	// ends once its lines sum to more bytes, or answers no more
+	"sums": func(arg string) error {
+		left, silent := 0, ""
+		fmt.Sscan(arg, &left, &silent)
+		return each(func(line string) {
+			left -= len(line)
+			switch {
+			case left >= 0:
+				fmt.Println(line)
+			case silent == "":
+				os.Exit(1)
+			}
+		})
+	},
 	"rests": func(arg string) error { // reads no more after so many lines
 		left, err := strconv.Atoi(arg)
 		return errors.Join(err, each(func(line string) {

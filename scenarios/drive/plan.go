@@ -58,14 +58,10 @@ func (d *Driver) Drive(ctx context.Context, p Plan, sink Sink) error {
 	d.demanded = p.least
 	found, err := d.firstSweep(ctx, sizes, sink)
 	sweep := results.ReachOf(found)
-	anySize := false // the server fails whatever the size
-	if sweep.Failed != nil {
-		f := sweep.Failed.Evidence.Failure
-		anySize = f != nil && f.AnySize
-	}
+	ofNoSize := sweep.Failed != nil && sweep.Failed.Evidence.Failure.IsOfNoSize()
 	triesReplies := d.options.ReplyTool != "" // which the sweep does not call
 	needsLimits := p.Limits || triesReplies || d.sweepCut || d.sweepFailed
-	if err == nil && needsLimits && !anySize {
+	if err == nil && needsLimits && !ofNoSize {
 		var limits []results.Target
 		limits, err = d.FindLimits(ctx, sizes[len(sizes)-1], sink)
 		found = append(found, limits...)
@@ -75,7 +71,7 @@ func (d *Driver) Drive(ctx context.Context, p Plan, sink Sink) error {
 		err = errors.Join(err, d.keepNotTried(ctx, p.Sizes, results.ReachOf(found), sink))
 	}
 	smallPipe := cmp.Or(p.SmallPipe, defaultSmallPipe)
-	if err != nil || smallPipe < 0 || anySize {
+	if err != nil || smallPipe < 0 || ofNoSize {
 		return err
 	}
 	works := sweep.Served

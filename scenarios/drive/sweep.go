@@ -41,14 +41,14 @@ func (d *Driver) sweep(
 		if err != nil {
 			break
 		}
-		if gotNothing(t) {
+		if gotNothing(target.Verdict(t.Verdict)) {
 			t = d.measureAgain(whole, r, t)
 		}
 		if n := len(sweep.Targets); n > 0 {
 			t = d.judgeSlow(ctx, &sweep.Targets[n-1], r, t)
 		}
 		if !t.Served() {
-			d.tryWithSmall(whole, t)
+			d.judgeSize(whole, r, t)
 			if i < len(sizes)-1 {
 				warn(t, "sizes above %s were not timed", stat.FormatBytes(t.Size))
 			}
@@ -63,9 +63,8 @@ func (d *Driver) sweep(
 	return sweep, err
 }
 
-// gotNothing reports whether a request got no answer in time although the server lives.
-func gotNothing(t *results.Target) bool {
-	v := target.Verdict(t.Verdict)
+// gotNothing reports whether v says that a request got no answer in time although the server lives.
+func gotNothing(v target.Verdict) bool {
 	return v == target.Unanswered || v == target.Late || v == target.Deaf
 }
 
@@ -76,7 +75,7 @@ func (d *Driver) measureAgain(
 ) *results.Target {
 	d.observe("trying again, since one request got no answer in time")
 	second, err := d.measure(ctx, r, true /* warm */)
-	if err != nil || gotNothing(second) {
+	if err != nil || gotNothing(target.Verdict(second.Verdict)) {
 		return first
 	}
 	warn(second, "one request got no answer in time, after %s; this is of another process",
@@ -84,37 +83,56 @@ func (d *Driver) measureAgain(
 	return second
 }
 
-// Bounds of tryWithSmall, which tries small requests after a larger size has failed.
+// judgeSize finds out whether the size of the request r is to blame for its failure, which is in t.
+// If it is not, judgeSize sets AnySize or WorksAnew.
+func (d *Driver) judgeSize(ctx context.Context, r *target.Request, t *results.Target) {
+	failure := t.Evidence.Failure
+	answered := t.Verdict == string(target.ErrorReply) || t.Verdict == string(target.InFrames)
+	if answered || d.protocol.ToolFails || failure.Characters {
+		return // the cause is known
+	}
+	d.observe("trying whether the size is to blame")
+	failure.AnySize = d.failsWithSmall(ctx, failure.ServedBefore)
+	if !failure.AnySize && failure.ServedBefore > 0 {
+		larger := d.protocol.Request(r.Kind, 2*r.Size())
+		failure.WorksAnew = d.worksAnew(ctx, r) && d.worksAnew(ctx, larger)
+	}
+	if failure.IsOfNoSize() && target.Verdict(t.Verdict).Ended() {
+		t.Evidence.Advice = target.AdviceLastWords
+	}
+}
+
+// Bounds of failsWithSmall.
 const (
 	mostSmall     = 1000 // requests
 	mostSmallTime = 10 * time.Second
 )
 
-// tryWithSmall sends as many small requests as the failed process had served. If one of them fails,
-// too, the size is not to blame, and AnySize is set in t.
-func (d *Driver) tryWithSmall(ctx context.Context, t *results.Target) {
-	failure := t.Evidence.Failure
-	answered := t.Verdict == string(target.ErrorReply) || t.Verdict == string(target.InFrames)
-	isKnown := answered || d.protocol.ToolFails || failure.Characters
-	if isKnown || failure.ServedBefore > mostSmall {
-		return // the cause is known, or it would take too long
+// failsWithSmall sends as many small requests as a failed process had served, and reports whether
+// one of them fails, too. It sends none if they would take too long.
+func (d *Driver) failsWithSmall(ctx context.Context, served int64) bool {
+	if served > mostSmall {
+		return false
 	}
-	d.observe("trying whether the size is to blame")
 	r := d.protocol.Smallest(target.Tool)
 	began := time.Now()
-	for i := range failure.ServedBefore + 2 { // the handshake may have taken one request more
+	for i := range served + 2 { // the handshake may have taken one request more
 		out, err := d.trip(ctx, r, i+1)
-		if err != nil {
-			return
+		if err != nil || time.Since(began) > mostSmallTime {
+			return false
 		}
 		if out.Verdict != target.OK {
-			failure.AnySize = true
-			return
-		}
-		if time.Since(began) > mostSmallTime {
-			return
+			return true
 		}
 	}
+	return false
+}
+
+// worksAnew reports whether a new process of the server answers a request and lives on.
+func (d *Driver) worksAnew(ctx context.Context, r *target.Request) bool {
+	d.end(true /* politely */)
+	out, err := d.tripAlive(ctx, r, 1)
+	return err == nil && out.Verdict == target.OK
 }
 
 const (

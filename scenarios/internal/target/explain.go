@@ -30,6 +30,7 @@ func (s *Server) Explain(ctx context.Context, before Usage, out *Outcome) {
 	e := out.Evidence
 	out.oneRead = s.Protocol().OneRead.Load()
 	e.Accepted = out.accepted
+	e.SentBefore = before.Sent
 	e.ServedBefore = s.served[Tool]
 	if !s.Protocol().CallsTool() {
 		e.ServedBefore += s.served[Transport]

@@ -95,8 +95,11 @@ var advice = map[Verdict]string{
 		"how far the buffer was searched, and grow it by doubling",
 }
 
-const adviceEnd = "the server ended: its last words on standard error may say why; if it ends by " +
-	"size, look for a limit on the length of a line, or on memory"
+// AdviceLastWords is for a server that ended, and not over the size of a message.
+const AdviceLastWords = "the server ended: its last words on standard error may say why"
+
+const adviceEnd = AdviceLastWords + "; if it ends by size, look for a limit on the length of a " +
+	"line, or on memory"
 
 // Advice says what a verdict usually means and what to look at first. It returns "" if all is well.
 func (v Verdict) Advice() string {
