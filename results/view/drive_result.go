@@ -48,27 +48,20 @@ func resultOf(targets []results.Target) DriveResult {
 		text = fmt.Sprintf("fails on characters of several bytes, in a message of %s: %s; "+
 			"ASCII %s", results.FormatSize(failed.Size), FailureText(*failed), text)
 		return DriveResult{Limit: known, Failure: failed.Verdict, text: text, tone: Bad}
-	case len(reach.NotTried) > 0 && limited == nil:
-		r.Failure = results.VerdictNotTried
-		r.tone = Mixed
-		r.text = "INCOMPLETE: " + notTriedText(reach)
-		if reach.Served > 0 {
-			r.text += "; requests work to " + results.FormatSize(reach.Served)
+	case limited == nil && (len(reach.NotTried) > 0 || failed == nil && reach.CutShort != nil):
+		text = "INCOMPLETE: " + text
+		return DriveResult{
+			Limit: known, Failure: results.VerdictNotTried, text: text, tone: Mixed,
 		}
 	case reach.FailsAtAnySize():
 		r.Failure = failed.Verdict
 		r.tone = Bad
-		r.text = anySizeText(*failed)
+		r.text = AnySizeText(*failed)
 	case limited != nil:
 		r.Limit = *limited.Limit()
 		r.judge(limited, breakingText(*limited), growth)
 	case failed != nil:
 		r.judge(failed, failingText(*failed, reach.Served), growth)
-	case reach.CutShort != nil:
-		text = "INCOMPLETE: " + text
-		return DriveResult{
-			Limit: known, Failure: results.VerdictNotTried, text: text, tone: Mixed,
-		}
 	case reach.Stopped != nil:
 		return DriveResult{
 			Limit: known, Failure: string(results.CannotTell), text: text + growth, tone: Mixed,
@@ -95,6 +88,8 @@ func resultOf(targets []results.Target) DriveResult {
 func reachText(r results.Reach) (limit int64, text string) {
 	requests := "requests work to " + results.FormatSize(r.Served)
 	switch {
+	case len(r.NotTried) > 0 && r.Served == 0:
+		return 0, notTriedText(r)
 	case r.CutShort != nil && r.CutShort.Evidence.Limit.Side == "request":
 		return r.Served, requests + "; larger ones were not tried"
 	case r.CutShort != nil:
@@ -128,9 +123,9 @@ func isUncompared(t results.Target) bool {
 	return t.Evidence.Server != nil && t.Evidence.Server.Uncompared
 }
 
-// anySizeText says how a server failed over no size, and after which requests. Their number is to
+// AnySizeText says how a server failed over no size, and after which requests. Their number is to
 // blame only if as many small ones fail, too.
-func anySizeText(t results.Target) string {
+func AnySizeText(t results.Target) string {
 	text := "fails at times"
 	f := t.Evidence.Failure
 	if f != nil && f.ServedBefore > 0 {

@@ -52,7 +52,7 @@ func TestDriveSaysFirstWhetherAServerPassed(t *testing.T) {
 					Failure: &results.FailureEvidence{ServedBefore: 6}}},
 				{Command: []string{"server"}, SearchedTo: new(int64(2048)), Verdict: "ok"}},
 			view.DriveResult{Limit: 2048, Failure: "error reply"}},
-		{"no time", "INCOMPLETE: 128 KiB, 256 KiB were not tried; requests work to 2 KiB",
+		{"no time", "INCOMPLETE: requests work to 2 KiB; 128 KiB, 256 KiB were not tried",
 			[]results.Target{
 				{Command: []string{"server"}, SearchedTo: new(int64(2048)), Verdict: "ok"},
 				{Command: []string{"server"}, Size: 128 << 10, Verdict: "not tried"},
@@ -73,7 +73,7 @@ func TestDriveSaysFirstWhetherAServerPassed(t *testing.T) {
 					Server: &results.ServerEvidence{SmallReplies: true}}}},
 			view.DriveResult{Passed: true, Limit: 2048}},
 		{"no time for replies",
-			"INCOMPLETE: large replies were not tried; requests work to 2 KiB",
+			"INCOMPLETE: requests work to 2 KiB; large replies were not tried",
 			[]results.Target{
 				{Command: []string{"server"}, SearchedTo: new(int64(2048)), Verdict: "ok"},
 				{Command: []string{"server"}, Verdict: "not tried"}},

@@ -58,8 +58,10 @@ func Failed(set *results.Set) error {
 	case failed.Evidence.Load != nil && failed.Verdict != results.VerdictErrorReply:
 		return fmt.Errorf("the server fails under a load: %s: %s",
 			view.FailureText(*failed), failed.Evidence.Why)
+	case reach.FailsAtAnySize() && failed.FailsOnCharacters():
+		return errors.New("the server fails on characters of several bytes, and not on ASCII")
 	case reach.FailsAtAnySize():
-		return fmt.Errorf("the server fails, and not over a size: %s", afterRequests(*failed))
+		return errors.New("the server " + view.AnySizeText(*failed))
 	case largest == 0:
 		return errors.New("the server fails at the smallest size that was tried")
 	}
@@ -82,16 +84,4 @@ func failureOfReplay(t results.Target) error {
 		return errors.New(t.Evidence.Why)
 	}
 	return nil
-}
-
-// afterRequests says how a server failed, and after how many requests if it had served any.
-func afterRequests(t results.Target) string {
-	verdict := view.FailureText(t)
-	if t.FailsOnCharacters() {
-		return verdict + " with characters of several bytes, not with ASCII"
-	}
-	if f := t.Evidence.Failure; f != nil && f.ServedBefore > 0 {
-		return verdict + " after " + results.FormatCount(int(f.ServedBefore), "answered request")
-	}
-	return verdict
 }

@@ -68,8 +68,7 @@ func TestAFailureIsSaidInWords(t *testing.T) {
 	ended.Evidence.Replay = &results.ReplayEvidence{FailedAtMessage: 8}
 	counts := results.Target{Verdict: "deaf", Size: 1 << 10}
 	counts.Evidence.Failure = &results.FailureEvidence{AnySize: true, ServedBefore: 3}
-	const words = "the server fails, and not over a size: no reply, process alive after 3 " +
-		"answered requests"
+	const words = "the server answers 3 requests of any size, then fails: no reply, process alive"
 	for want, failed := range map[string]results.Target{
 		"the replay ended at message 8 to the server: no reply, process alive": ended,
 		words: counts,

@@ -125,7 +125,7 @@ func (d *Driver) firstSweep(
 		half, cancel = context.WithTimeoutCause(ctx, time.Until(end)/2, errHalfTime)
 		defer cancel()
 	}
-	sweep, err := d.sweep(half, ctx, sizes, sink)
+	sweep, err := d.Sweep(half, sizes, sink)
 	if sweep.Growth != nil { // from the sizes that were measured, even if time is over
 		err = errors.Join(err, sink(d.growthRecord(*sweep.Growth)))
 	}

@@ -20,14 +20,6 @@ type Sweep struct {
 // one record for each size. A size smaller than the smallest possible request is raised to the size
 // of that request. If there is an error, Sweep also returns the results up to then.
 func (d *Driver) Sweep(ctx context.Context, sizes []int, sink Sink) (*Sweep, error) {
-	return d.sweep(ctx, ctx, sizes, sink)
-}
-
-// sweep does the work of Sweep with two contexts. When ctx ends, the measuring ends. The search for
-// the cause of a failure goes on until the context whole ends.
-func (d *Driver) sweep(
-	ctx, whole context.Context, sizes []int, sink Sink,
-) (*Sweep, error) {
 	sweep := &Sweep{}
 	var err error
 	for i, size := range sizes {
@@ -42,13 +34,13 @@ func (d *Driver) sweep(
 			break
 		}
 		if gotNothing(target.Verdict(t.Verdict)) {
-			t = d.measureAgain(whole, r, t)
+			t = d.measureAgain(ctx, r, t)
 		}
 		if n := len(sweep.Targets); n > 0 {
 			t = d.judgeSlow(ctx, &sweep.Targets[n-1], r, t)
 		}
 		if !t.Served() {
-			d.judgeSize(whole, r, t)
+			d.judgeSize(ctx, r, t)
 			if i < len(sizes)-1 {
 				warn(t, "sizes above %s were not timed", stat.FormatBytes(t.Size))
 			}
@@ -320,14 +312,8 @@ func (s *series) record() *results.Target {
 	t.Size = int64(s.request.Size())
 	t.Samples = s.samples
 	s.warnOfSideEffects(&t)
-	size := &results.SizeEvidence{
-		PayloadBytes: len(s.request.Payload()), WarmupMessages: s.warmups,
-	}
 	if s.out.Verdict != target.OK {
 		s.setFailure(&t, s.out, s.request.Size())
-		if s.warmups > 0 {
-			t.Evidence.Size = size
-		}
 		if s.characters {
 			t.Evidence.Failure.Characters = true
 			t.Evidence.Advice = s.out.Why + "; " + target.AdviceOnCharacters
@@ -339,9 +325,12 @@ func (s *series) record() *results.Target {
 		}
 		return &t
 	}
-	t.Evidence.Size = size
-	size.ReplyBytes = s.out.Size
-	size.NSPerByte = stat.MedianTime(s.samples) / float64(s.request.Size())
+	t.Evidence.Size = &results.SizeEvidence{
+		PayloadBytes:   len(s.request.Payload()),
+		ReplyBytes:     s.out.Size,
+		NSPerByte:      stat.MedianTime(s.samples) / float64(s.request.Size()),
+		WarmupMessages: s.warmups,
+	}
 	return &t
 }
 
