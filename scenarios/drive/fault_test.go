@@ -389,10 +389,28 @@ func TestAServerThatFailsAfterManyRequestsFailsOverNoSize(t *testing.T) {
 				}
 			}
 			last := set.Targets[len(set.Targets)-1].Evidence.Failure
-			if job == "sums 50000" && (last == nil || last.AnySize || last.SentBefore > 50_000+100) {
+			if job == "sums 50000" &&
+				(last == nil || last.AnySize || last.SentBefore > 50_000+100) {
 				t.Errorf("found %+v", last)
 			}
 		})
+	}
+}
+
+// A server that refuses all calls after some is not said to refuse a size.
+func TestAServerThatRefusesAfterManyCallsFailsOverNoSize(t *testing.T) {
+	t.Parallel()
+	d, set := begin(t, server("calls 21 refuses")), new(results.Set)
+	if err := d.Drive(t.Context(), drive.Plan{Sizes: []int{1 << 10}}, keepIn(set)); err != nil {
+		t.Fatal(err)
+	}
+	const says = "the server answers 20 requests of any size, then fails: error reply"
+	if err := drive.Failed(set); err == nil || !strings.HasPrefix(err.Error(), says) {
+		t.Errorf("got %v", err)
+	}
+	last := set.Targets[len(set.Targets)-1]
+	if last.Evidence.Limit != nil || strings.Contains(last.Evidence.Advice, "size") {
+		t.Errorf("found %+v, and advises %q", limitOf(last), last.Evidence.Advice)
 	}
 }
 

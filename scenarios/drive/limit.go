@@ -213,7 +213,8 @@ func (s *search) try(ctx context.Context, size int) (works bool, err error) {
 	before := s.driver.unasked()
 	isNew := s.driver.server == nil
 	out, err := s.driver.tripAlive(ctx, s.make(size), int64(len(s.tried)+1))
-	if err == nil && out.Verdict.Ended() && !isNew { // is it over what came before?
+	if err == nil && !isNew && (out.Verdict.Ended() || s.refusesAll(ctx, out)) {
+		s.driver.end(true /* politely */) // is it over what came before?
 		out, err = s.driver.tripAlive(ctx, s.make(size), int64(len(s.tried)+1))
 	}
 	if err != nil {
@@ -229,6 +230,16 @@ func (s *search) try(ctx context.Context, size int) (works bool, err error) {
 		s.Most = size // a larger argument makes a larger reply than is wanted
 	}
 	return works, nil
+}
+
+// refusesAll reports whether a server that refused a size now refuses the smallest one, too,
+// although larger ones had worked.
+func (s *search) refusesAll(ctx context.Context, out target.Outcome) bool {
+	if out.Verdict != target.ErrorReply || s.Low == 0 {
+		return false
+	}
+	small, err := s.driver.trip(ctx, s.make(s.Least), 1)
+	return err == nil && small.Verdict == target.ErrorReply
 }
 
 // beyond is the number of powers of two, above twice the limit, that must have been tried as sizes.

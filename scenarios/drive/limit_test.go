@@ -341,6 +341,20 @@ func TestFindLimitsTriesAFailureAgain(t *testing.T) {
 	}
 }
 
+// A size that is refused only because of the calls before is no limit.
+func TestFindLimitsTriesARefusalInANewProcess(t *testing.T) {
+	t.Parallel()
+	o := server("calls 4 refuses")
+	o.Tool = "echo"
+	limits, err := begin(t, o).FindLimits(t.Context(), 64<<10, discard)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if l := limitOf(limits[0]); l.searchedTo != 64<<10 {
+		t.Errorf("found %+v", l)
+	}
+}
+
 // A size that fails only after what the server answered before is no limit.
 func TestFindLimitsTriesAFailureInANewProcess(t *testing.T) {
 	t.Parallel()

@@ -185,8 +185,10 @@ var servers = map[string]func(arg string) error{
 			func(context.Context, struct{}) (string, error) { return "pong", nil })
 		return serve(mcpstdio.Options{Tools: []mcpstdio.Tool{tool}, Stderr: os.Stderr})
 	},
-	"calls": func(most string) error { // ends at the call of this number
+	"calls": func(arg string) error { // ends at the call of this number, or refuses from there on
 		n := 0
+		most, refuses := 0, ""
+		fmt.Sscan(arg, &most, &refuses)
 		return each(func(line string) {
 			e := jsonrpc.Scan([]byte(line))
 			answer := selectively(line)
@@ -197,10 +199,21 @@ var servers = map[string]func(arg string) error{
 					"\n", e.ID)
 			case "tools/call":
 				n++
-				if strconv.Itoa(n) == most {
+				if n == most && refuses == "" {
 					os.Exit(1)
 				}
-				answer = fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"result":{}}`+"\n", e.ID)
+				var call struct {
+					Params struct{ Arguments struct{ Text string } }
+				}
+				if err := json.Unmarshal([]byte(line), &call); err != nil {
+					panic(err)
+				}
+				result := fmt.Sprintf(`"result":{"content":[{"type":"text","text":%q}]}`,
+					call.Params.Arguments.Text)
+				if n >= most {
+					result = `"error":{"code":-32000,"message":"enough"}`
+				}
+				answer = fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,%s}`+"\n", e.ID, result)
 			}
 			if answer == "" && e.Kind() == jsonrpc.Request {
 				answer = refusal(line) + "\n"

@@ -9,7 +9,8 @@ import (
 	"github.com/pipebench/pipebench/scenarios/drive"
 )
 
-// checkStrays fails the test unless the records have lines without a message, and a warning of them.
+// checkStrays fails the test unless the records have lines without a message, and a warning of
+// them.
 func checkStrays(t *testing.T, records []results.Target, want bool) {
 	t.Helper()
 	noted, warned := false, 0

@@ -79,17 +79,26 @@ func (d *Driver) measureAgain(
 // If it is not, judgeSize sets AnySize or WorksAnew.
 func (d *Driver) judgeSize(ctx context.Context, r *target.Request, t *results.Target) {
 	failure := t.Evidence.Failure
-	answered := t.Verdict == string(target.ErrorReply) || t.Verdict == string(target.InFrames)
-	if answered || d.protocol.ToolFails || failure.Characters {
+	isRefused := t.Verdict == string(target.ErrorReply)
+	isKnown := isRefused && failure.ServedBefore == 0 || t.Verdict == string(target.InFrames)
+	if isKnown || d.protocol.ToolFails || failure.Characters {
 		return // the cause is known
 	}
 	d.observe("trying whether the size is to blame")
-	failure.AnySize = d.failsWithSmall(ctx, failure.ServedBefore)
+	tries := failure.ServedBefore + 2 // the handshake may have taken one request more
+	if isRefused {
+		tries = 1 // in the same process
+	}
+	failure.AnySize = d.failsWithSmall(ctx, tries)
 	if !failure.AnySize && failure.ServedBefore > 0 {
 		larger := d.protocol.Request(r.Kind, 2*r.Size())
 		failure.WorksAnew = d.worksAnew(ctx, r) && d.worksAnew(ctx, larger)
 	}
-	if failure.IsOfNoSize() && target.Verdict(t.Verdict).Ended() {
+	switch {
+	case !failure.IsOfNoSize():
+	case isRefused:
+		t.Evidence.Advice = t.Evidence.Why + "; " + target.AdviceRefusal
+	case target.Verdict(t.Verdict).Ended():
 		t.Evidence.Advice = target.AdviceLastWords
 	}
 }
@@ -100,15 +109,15 @@ const (
 	mostSmallTime = 10 * time.Second
 )
 
-// failsWithSmall sends as many small requests as a failed process had served, and reports whether
-// one of them fails, too. It sends none if they would take too long.
-func (d *Driver) failsWithSmall(ctx context.Context, served int64) bool {
-	if served > mostSmall {
+// failsWithSmall sends so many small requests, and reports whether one of them fails. It sends none
+// if they would take too long.
+func (d *Driver) failsWithSmall(ctx context.Context, requests int64) bool {
+	if requests > mostSmall {
 		return false
 	}
 	r := d.protocol.Smallest(target.Tool)
 	began := time.Now()
-	for i := range served + 2 { // the handshake may have taken one request more
+	for i := range requests {
 		out, err := d.trip(ctx, r, i+1)
 		if err != nil || time.Since(began) > mostSmallTime {
 			return false

@@ -59,8 +59,7 @@ func (v Verdict) Text() string { return view.VerdictText(string(v)) }
 var advice = map[Verdict]string{
 	Slow: "something changes at this size: a buffer that is copied or searched again for every " +
 		"read, memory that is new to the process, or a timer that is waited for",
-	ErrorReply: "the server refuses and says so; if it refuses by size, clients need that limit " +
-		"to be documented",
+	ErrorReply: AdviceRefusal + "; if it refuses by size, clients need that limit to be documented",
 	Unanswered: "the request was swallowed, or its answer takes longer than --patience: answer " +
 		"every request that has an id, with an error at least",
 	Late: "the answer came when it was no longer waited for: look for what holds it up, such " +
@@ -95,8 +94,11 @@ var advice = map[Verdict]string{
 		"how far the buffer was searched, and grow it by doubling",
 }
 
-// AdviceLastWords is for a server that ended, and not over the size of a message.
-const AdviceLastWords = "the server ended: its last words on standard error may say why"
+// Advice for a server that failed, and not over the size of a message: it ended or refused.
+const (
+	AdviceLastWords = "the server ended: its last words on standard error may say why"
+	AdviceRefusal   = "the server refuses and says so"
+)
 
 const adviceEnd = AdviceLastWords + "; if it ends by size, look for a limit on the length of a " +
 	"line, or on memory"
