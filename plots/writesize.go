@@ -89,66 +89,94 @@ func capacityName(row stat.Row) string {
 	return "pipe of " + view.FieldValue("capacity", strconv.Itoa(row.Cell.Capacity))
 }
 
-// settingName says what is special about a row, the size of its pipe or of its writes, as the
-// beginning of a sentence: "a pipe of 1 MiB carries".
-func settingName(row stat.Row, usual int) string {
-	size := view.SizeTitle(row.Cell.WriteSize)
+// settingName says what is special about a row, the size of its pipe or of its writes. It also
+// returns the verb that follows: "a pipe of 1 MiB", "carries".
+func settingName(row stat.Row, usual int) (name, verb string) {
+	writes := "writes of " + view.SizeTitle(row.Cell.WriteSize)
 	switch {
 	case row.Cell.Capacity == usual:
-		return "writes of " + size + " carry"
+		return writes, "carry"
 	case row.Cell.WriteSize == 0:
-		return "a " + capacityName(row) + " carries"
+		return "a " + capacityName(row), "carries"
 	}
-	return "a " + capacityName(row) + " and writes of " + size + " carry"
+	return "a " + capacityName(row) + " and " + writes, "carry"
 }
 
-// writeSizeTitle says which pipe capacity and write size raise goodput most in a panel, compared
-// with whole messages through a pipe of the usual capacity. Of the settings that certainly gain in
-// a panel, it takes the one whose point is highest.
-func (r rows) writeSizeTitle(usual int, panel func(stat.Row) string) string {
-	r = r.where(func(row stat.Row) bool { return row.Cell.Placement != "free" })
-	var best, base stat.Row
-	var most stat.Estimate // the gain of best
-	noisy := false
-	for _, name := range values(r, panel) {
-		var highest, own stat.Row
-		var gains stat.Estimate
-		for _, row := range withValue(r, panel, name).all {
-			gain, whole := r.gainOf(row, usual, panel)
-			effect := view.Judge(gain, view.GainThatCounts)
-			noisy = noisy || gain.N > 0 && effect == view.Unclear
-			if effect == view.Gain && medianGoodput(row) > medianGoodput(highest) {
-				highest, own, gains = row, whole, gain
-			}
-		}
-		if gains.Median > most.Median {
-			best, base, most = highest, own, gains
-		}
-	}
-	size := view.SizeTitle(r.all[0].Cell.Size)
-	switch {
-	case most.N == 0 && noisy:
-		return "Too noisy to tell whether a larger pipe or smaller writes carry " + size +
-			" faster" + moreTell
-	case most.N == 0:
-		return "Neither a larger pipe nor smaller writes carry " + size + " much faster"
-	}
-	return fmt.Sprintf("On %s, %s %s× as much as whole messages in a %s", panel(best),
-		settingName(best, usual), results.FormatNumber(most.Median, 2), capacityName(base))
+// A lever is a setting that is compared with whole messages through a pipe of the usual capacity.
+type lever struct {
+	row, base stat.Row      // base: the whole messages, in the same panel
+	gain      stat.Estimate // goodput of row ÷ goodput of base, within rounds; N is 0 without base
 }
 
-// gainOf returns the goodput of row divided by that of base: whole messages through a pipe of the
-// usual capacity in the same panel and the same rounds. The N of the gain is 0 if it was not
-// measured.
-func (r rows) gainOf(row stat.Row, usual int, panel func(stat.Row) string) (
-	gain stat.Estimate, base stat.Row,
-) {
+func (r rows) leverOf(row stat.Row, usual int, panel func(stat.Row) string) lever {
 	whole := withValue(r, panel, panel(row)).where(func(row stat.Row) bool {
 		return row.Cell.Capacity == usual && row.Cell.WriteSize == 0
 	})
 	if len(whole.all) == 0 {
-		return stat.Estimate{}, stat.Row{}
+		return lever{row: row}
 	}
-	base = whole.all[0]
-	return stat.PairedRatio(stat.MustMetric("goodput"), row.Records, base.Records), base
+	base := whole.all[0]
+	goodput := stat.MustMetric("goodput")
+	return lever{row, base, stat.PairedRatio(goodput, row.Records, base.Records)}
+}
+
+// writeSizeTitle says which pipe capacity and write size raise goodput most in a panel, compared
+// with whole messages through a pipe of the usual capacity. Of the settings that certainly gain in
+// a panel, it takes the one whose point is highest. It prefers gains that noise leaves a figure.
+func (r rows) writeSizeTitle(usual int, panel func(stat.Row) string) string {
+	r = r.where(func(row stat.Row) bool { return row.Cell.Placement != "free" })
+	var clear, unclear []lever // those that certainly gain, with and without a figure
+	noisy := false
+	for _, row := range r.all {
+		l := r.leverOf(row, usual, panel)
+		effect := view.Judge(l.gain, view.GainThatCounts)
+		switch {
+		case effect == view.Unclear && l.gain.N > 0:
+			noisy = true
+		case effect == view.Gain && stat.IsClear(l.gain):
+			clear = append(clear, l)
+		case effect == view.Gain:
+			unclear = append(unclear, l)
+		}
+	}
+	told := clear
+	if len(clear) == 0 {
+		told = unclear
+	}
+	size := view.SizeTitle(r.all[0].Cell.Size)
+	switch {
+	case len(told) == 0 && noisy:
+		return "Too noisy to tell whether a larger pipe or smaller writes carry " + size +
+			" faster" + moreTell
+	case len(told) == 0:
+		return "Neither a larger pipe nor smaller writes carry " + size + " much faster"
+	}
+	best := bestLever(told, panel)
+	name, verb := settingName(best.row, usual)
+	usually := "whole messages in a " + capacityName(best.base)
+	if len(clear) == 0 {
+		return fmt.Sprintf("On %s, %s certainly %s more than %s; %s", panel(best.row), name, verb,
+			usually, view.NoiseHides)
+	}
+	return fmt.Sprintf("On %s, %s %s %s× as much as %s", panel(best.row), name, verb,
+		results.FormatNumber(best.gain.Median, 2), usually)
+}
+
+// bestLever takes the highest point of each panel, and returns the one that gains most.
+func bestLever(levers []lever, panel func(stat.Row) string) lever {
+	highest := make(map[string]lever)
+	for _, l := range levers {
+		name := panel(l.row)
+		if medianGoodput(l.row) > medianGoodput(highest[name].row) {
+			highest[name] = l
+		}
+	}
+	var best lever
+	for _, l := range levers {
+		own := highest[panel(l.row)]
+		if own.gain.Median > best.gain.Median {
+			best = own
+		}
+	}
+	return best
 }

@@ -127,7 +127,7 @@ func changeLabel(c stat.Change, fields []string) string {
 	}
 	if c.IsWhole() {
 		return "all of " + fieldText(*c.Cell, "framing") + " " + c.Cell.Pattern + " " +
-			c.Cell.Placement
+			results.PlacementPhrase(c.Cell.Placement)
 	}
 	return results.CellLabel(*c.Cell, fields)
 }

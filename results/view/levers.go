@@ -32,17 +32,20 @@ func leverSentence(levers []stat.Row) string {
 		if metric.Better == stat.Lower {
 			ratio = ratio.Inverse()
 		}
-		times := markRough(results.FormatNumber(ratio.Median, 2), ratio) + " times as fast " + where
-		switch Judge(ratio, GainThatCounts) {
-		case Gain:
-			parts = append(parts, times)
-			gains = true
-		case Loss:
-			parts = append(parts, times)
-		case NoGain:
+		effect := Judge(ratio, GainThatCounts)
+		gains = gains || effect == Gain
+		switch {
+		case effect == NoGain:
 			parts = append(parts, "no faster "+where)
-		case Unclear:
+		case effect == Unclear:
 			noisy = append(noisy, where)
+		case stat.IsClear(ratio):
+			times := results.FormatNumber(ratio.Median, 2)
+			parts = append(parts, times+" times as fast "+where)
+		case effect == Gain:
+			parts = append(parts, "certainly faster "+where+" ("+NoiseHides+")")
+		case effect == Loss:
+			parts = append(parts, "certainly slower "+where+" ("+NoiseHides+")")
 		}
 	}
 	if len(noisy) > 0 {

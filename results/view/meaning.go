@@ -99,7 +99,7 @@ func transportSentences(bare []stat.Row, isNoisy bool, told *int) []string {
 	}
 	var out []string
 	more := 0
-	isFaster := false // whether a framing is faster than raw
+	gains := false // whether a framing is faster than raw
 	for _, one := range seriesIn(bare, patternStream) {
 		text := one.sharesText()
 		switch {
@@ -113,7 +113,7 @@ func transportSentences(bare []stat.Row, isNoisy bool, told *int) []string {
 		default:
 			out = append(out, capitalised(one.about(told))+": "+text+".")
 		}
-		isFaster = isFaster || slices.ContainsFunc(one.comparedRows(), func(r stat.Row) bool {
+		gains = gains || slices.ContainsFunc(one.comparedRows(), func(r stat.Row) bool {
 			return Judge(*r.ToRaw, GainThatCounts) == Gain
 		})
 	}
@@ -123,7 +123,7 @@ func transportSentences(bare []stat.Row, isNoisy bool, told *int) []string {
 	if slow := slowSentence(bare); slow != "" {
 		out = append(out, slow)
 	}
-	if isFaster {
+	if gains {
 		out = append(out, "Framed bytes can be faster than raw ones: on two CPUs it matters most "+
 			"how often the ends wait for each other (pipebench help sending).")
 	}
@@ -265,7 +265,7 @@ func ChunkWaits(who string, pairs [][2]stat.Row) string {
 	for _, pair := range pairs {
 		whole, chunked := pair[0], pair[1]
 		reader := "behind a reader of " + fieldText(whole.Cell, "drain")
-		if waitsDiffer(whole, chunked) {
+		if WaitsDiffer(whole, chunked) {
 			waits = append(waits, fmt.Sprintf("%s instead of %s %s",
 				metricText(chunked, "due.p50"), metricText(whole, "due.p50"), reader))
 		} else {
@@ -281,9 +281,9 @@ func ChunkWaits(who string, pairs [][2]stat.Row) string {
 	return who + " waits " + strings.Join(waits, ", ")
 }
 
-// waitsDiffer reports whether small messages certainly wait longer or shorter behind chunks than
+// WaitsDiffer reports whether small messages certainly wait longer or shorter behind chunks than
 // behind whole messages: in the rounds, by figures that are not rough, or in every sample.
-func waitsDiffer(whole, chunked stat.Row) bool {
+func WaitsDiffer(whole, chunked stat.Row) bool {
 	metric := stat.MustMetric("due.p50")
 	ratio := stat.PairedRatio(metric, chunked.Records, whole.Records)
 	if ratio.Below(1) || ratio.Above(1) {

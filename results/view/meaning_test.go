@@ -122,6 +122,51 @@ func TestWhatIsKnownOfALargerPipeComesFirst(t *testing.T) {
 	}
 }
 
+// A gain or a loss of which noise hides the size is certain all the same.
+func TestAGainOfALargerPipeIsToldThroughNoise(t *testing.T) {
+	times := map[string]float64{"raw": 1, "ndjson": 1.1}
+	for larger, want := range map[float64]string{
+		300e3: "one: certainly faster on two CPUs (by how much, noise hides). It helps",
+		15e6:  "one: certainly slower on two CPUs (by how much, noise hides).",
+	} {
+		set := runSet(times, map[string][3]float64{"apart": {1500e3, larger, 300e3}})
+		for i := range set.Records {
+			if set.Records[i].Cell.Capacity == 0 {
+				continue
+			}
+			for k := range set.Records[i].Samples {
+				set.Records[i].Samples[k].ElapsedNS *= []int64{1, 3}[k%2]
+			}
+		}
+		got := strings.Join(Summarise(set).Meaning, "\n")
+		if !strings.Contains(got, want) {
+			t.Errorf("%q is missing in:\n%s", want, got)
+		}
+	}
+}
+
+// A share that looks like a gain is marked if noise may explain it, beside one that is certain.
+func TestAShareThatIsNotCertainlyFasterIsMarked(t *testing.T) {
+	flat := resultstest.Around(10_000, 0)
+	wide, faster := resultstest.Around(8_300, 0.24), resultstest.Around(7_000, 0.01)
+	slower := resultstest.Around(20_000, 0.01)
+	for want, framings := range map[string]map[string][]float64{
+		": ndjson 116 % (±24 %), not certainly faster than raw.": {"ndjson": wide},
+		": every framing 116 to 143 % (±24 %), ndjson not certainly faster than raw.": {
+			"ndjson": wide, "chunked:61440": faster,
+		},
+		": ndjson 116 %, 60 KiB chunks 50 % (each ±24 % or less), ndjson not certainly faster": {
+			"ndjson": wide, "chunked:61440": slower,
+		},
+	} {
+		set := resultstest.Beside("apart", flat, framings)
+		got := strings.Join(Summarise(set).Meaning, "\n")
+		if !strings.Contains(got, want) {
+			t.Errorf("%q is missing in:\n%s", want, got)
+		}
+	}
+}
+
 // A share above 100 % looks like an error, so it is explained; one that noise may explain is not.
 func TestFramingsFasterThanRawAreExplained(t *testing.T) {
 	const says = "Framed bytes can be faster than raw ones: "
@@ -206,7 +251,7 @@ func TestMeaningFollowsTheRecords(t *testing.T) {
 				"ndjson":        resultstest.Around(10050, 0.1),
 				"chunked:61440": resultstest.Around(10060, 0.1),
 			}),
-			"every framing 98 % (±9 %), none certainly slower than raw.",
+			"every framing 98 % (±9 %), none certainly slower or faster than raw.",
 			"fastest",
 		},
 		{
@@ -252,7 +297,7 @@ func TestSlowerFramingsOfOtherSizesAreTold(t *testing.T) {
 	}
 	got := strings.Join(Summarise(set).Meaning, "\n")
 	const want = "on one CPU (messages of 64 KiB): every framing 98 % (±9 %), none certainly " +
-		"slower than raw at this size, some at others."
+		"slower or faster than raw at this size, some at others."
 	if !strings.Contains(got, want) {
 		t.Errorf("%q is missing in:\n%s", want, got)
 	}
@@ -678,7 +723,9 @@ func TestJudge(t *testing.T) {
 		{0.8, 1, 1.2, Unclear},
 		{0.4, 0.5, 0.6, Loss},
 		{0.1, 0.4, 0.5, Loss}, // rough, and a loss all the same
-		{3, 7, 12, Unclear},   // rough: no gain
+		{3, 7, 12, Gain},      // rough, and a gain all the same
+		{1.2, 1.5, 2.1, Gain}, // the noise beside it is that of its farther end
+		{0.9, 7, 12, Unclear},
 	} {
 		ratio := stat.Estimate{
 			N: 9, Median: tt.median, Interval: &stat.Interval{Lo: tt.low, Hi: tt.high},

@@ -30,26 +30,28 @@ const (
 )
 
 // Judge decides what a ratio tells. Sentences, tables, titles of pictures and advice all go by it,
-// so that they agree. It goes by the noise that is shown beside the ratio, which may be larger than
-// the nearer half of a lopsided interval. A rough ratio proves no gain, because a shorter wait for
-// a busy CPU looks like one.
+// so that they agree. A gain is certain if the whole interval lies above counts, however wide it
+// is. A loss goes by the noise that is shown beside the ratio, which may be larger than the nearer
+// half of a lopsided interval.
 func Judge(ratio stat.Estimate, counts float64) Effect {
 	percent, known := ratio.Spread()
-	low, high := ratio.Median*(1-percent/100), ratio.Median*(1+percent/100)
+	high := ratio.Median * (1 + percent/100)
 	switch {
 	case !known:
 		return Unclear
 	case high < 1/counts:
 		return Loss
-	case IsRough(ratio):
-		return Unclear
-	case low > counts:
+	case ratio.Above(counts):
 		return Gain
 	case high < counts:
 		return NoGain
 	}
 	return Unclear
 }
+
+// NoiseHides follows a certain gain or loss that noise leaves without a figure: its ratio is not
+// [stat.IsClear].
+const NoiseHides = "by how much, noise hides"
 
 // RoughText shows the median of a metric in its unit. It marks the median if [IsRough] reports
 // true.

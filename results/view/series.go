@@ -155,6 +155,7 @@ func (s series) sharesText() string {
 	text := framingNames(known) + " " + rangeText(known) + " (" + noiseText(known) + ")"
 	switch {
 	case len(known) == 1:
+		text += notFasterText(known)
 	case sharesAlike(*known[0].ToRaw, *known[len(known)-1].ToRaw):
 		who := "every framing "
 		if len(noisy) > 0 {
@@ -166,7 +167,8 @@ func (s series) sharesText() string {
 		for _, r := range known {
 			parts = append(parts, framingNames([]stat.Row{r})+" "+rangeText([]stat.Row{r}))
 		}
-		text = strings.Join(parts, ", ") + " (each " + noiseText(known) + " or less)"
+		text = strings.Join(parts, ", ") + " (each " + noiseText(known) + " or less)" +
+			notFasterText(known)
 	}
 	if len(noisy) == 0 {
 		return text
@@ -191,9 +193,9 @@ func noisyText(noisy []stat.Row) string {
 		text := framingNames(own) + " " + tooNoisyToTell
 		switch effect {
 		case Loss:
-			text = framingNames(own) + " certainly slower than raw; by how much, noise hides"
+			text = framingNames(own) + " certainly slower than raw; " + NoiseHides
 		case Gain:
-			text = framingNames(own) + " certainly faster than raw; by how much, noise hides"
+			text = framingNames(own) + " certainly faster than raw; " + NoiseHides
 		}
 		parts = append(parts, text)
 	}
@@ -209,13 +211,30 @@ func (s series) certainText(known []stat.Row) string {
 		return ", all certainly slower than raw"
 	case len(slower) > 0:
 		return ", " + framingNames(slower) + " certainly slower than raw"
-	case known[0].ToRaw.Above(1):
-		return ""
+	case slices.ContainsFunc(known, isFaster):
+		return notFasterText(known)
 	case slices.ContainsFunc(s.rows, isSlower):
-		return ", none certainly slower than raw at this size, some at others"
+		return ", none certainly slower or faster than raw at this size, some at others"
 	}
-	return ", none certainly slower than raw"
+	return ", none certainly slower or faster than raw"
 }
+
+// notFasterText names the framings whose shares look like a gain that noise may explain.
+func notFasterText(known []stat.Row) string {
+	own := selected(known, func(r stat.Row) bool {
+		return r.ToRaw.Median > GainThatCounts && !isFaster(r)
+	})
+	switch len(own) {
+	case 0:
+		return ""
+	case len(known):
+		return ", not certainly faster than raw"
+	}
+	return ", " + framingNames(own) + " not certainly faster than raw"
+}
+
+// isFaster reports whether a measurement is certainly faster than raw bytes.
+func isFaster(r stat.Row) bool { return Judge(*r.ToRaw, 1) == Gain }
 
 // isSlower reports whether a measurement is certainly slower than raw bytes.
 func isSlower(r stat.Row) bool { return isBelow(r, 1) }
