@@ -16,6 +16,7 @@ import (
 	"github.com/pipebench/pipebench/results"
 	"github.com/pipebench/pipebench/results/stat"
 	"github.com/pipebench/pipebench/results/view"
+	"github.com/pipebench/pipebench/scenarios/tune"
 	"github.com/pipebench/pipebench/syspipe/proc"
 )
 
@@ -138,6 +139,9 @@ func (g *gathered) read(cmd *cobra.Command, filter *results.Filter, paths []stri
 	problems = filter.Relevant(problems)
 	reportProblems(cmd, problems)
 	g.set.Problems = problems
+	if !g.keepAll {
+		tune.JudgeAnew(g.set)
+	}
 	if g.fleet != nil {
 		g.members = g.fleet.Members()
 	}

@@ -67,6 +67,31 @@ func TestComparisonViews(t *testing.T) {
 	}
 }
 
+// A framing as a whole is named with its placement in words.
+func TestAFramingAsAWholeHasItsPlacementInWords(t *testing.T) {
+	side := func(name string, ns float64) stat.Dataset {
+		var records []results.Record
+		for _, size := range []int{4096, 65_536} {
+			records = append(records,
+				resultstest.Record(resultstest.Cell("raw", size), int64(size),
+					resultstest.Around(1000, 0.01)...),
+				resultstest.Record(resultstest.Cell("ndjson", size), int64(size)+1,
+					resultstest.Around(ns, 0.01)...))
+		}
+		return dataset(name, records...)
+	}
+	compared := stat.Compare(side("old", 1100), side("new", 1500), stat.CompareOptions{})
+	var names []string
+	for _, c := range compared.Changes {
+		if c.IsWhole() {
+			names = append(names, changeLabel(c, nil))
+		}
+	}
+	if want := []string{"all of ndjson stream on one CPU"}; !slices.Equal(names, want) {
+		t.Errorf("%q, want %q", names, want)
+	}
+}
+
 // What is written as Go benchmark text compares with itself as the file does.
 func TestBenchTextReadsBackAsWritten(t *testing.T) {
 	var text bytes.Buffer

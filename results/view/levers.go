@@ -34,18 +34,13 @@ func leverSentence(levers []stat.Row) string {
 		}
 		effect := Judge(ratio, GainThatCounts)
 		gains = gains || effect == Gain
-		switch {
-		case effect == NoGain:
+		switch effect {
+		case Gain, Loss:
+			parts = append(parts, TimesAsFast(ratio)+" "+where)
+		case NoGain:
 			parts = append(parts, "no faster "+where)
-		case effect == Unclear:
+		case Unclear:
 			noisy = append(noisy, where)
-		case stat.IsClear(ratio):
-			times := results.FormatNumber(ratio.Median, 2)
-			parts = append(parts, times+" times as fast "+where)
-		case effect == Gain:
-			parts = append(parts, "certainly faster "+where+" ("+NoiseHides+")")
-		case effect == Loss:
-			parts = append(parts, "certainly slower "+where+" ("+NoiseHides+")")
 		}
 	}
 	if len(noisy) > 0 {

@@ -126,8 +126,8 @@ func TestWhatIsKnownOfALargerPipeComesFirst(t *testing.T) {
 func TestAGainOfALargerPipeIsToldThroughNoise(t *testing.T) {
 	times := map[string]float64{"raw": 1, "ndjson": 1.1}
 	for larger, want := range map[float64]string{
-		300e3: "one: certainly faster on two CPUs (by how much, noise hides). It helps",
-		15e6:  "one: certainly slower on two CPUs (by how much, noise hides).",
+		300e3: "one: certainly faster (by how much, noise hides) on two CPUs. It helps",
+		15e6:  "one: certainly slower (by how much, noise hides) on two CPUs.",
 	} {
 		set := runSet(times, map[string][3]float64{"apart": {1500e3, larger, 300e3}})
 		for i := range set.Records {

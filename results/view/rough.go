@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/pipebench/pipebench/results"
 	"github.com/pipebench/pipebench/results/stat"
 )
 
@@ -52,6 +53,17 @@ func Judge(ratio stat.Estimate, counts float64) Effect {
 // NoiseHides follows a certain gain or loss that noise leaves without a figure: its ratio is not
 // [stat.IsClear].
 const NoiseHides = "by how much, noise hides"
+
+// TimesAsFast tells a certain gain or loss: "2.4 times as fast".
+func TimesAsFast(ratio stat.Estimate) string {
+	switch {
+	case stat.IsClear(ratio):
+		return results.FormatNumber(ratio.Median, 2) + " times as fast"
+	case ratio.Median > 1:
+		return "certainly faster (" + NoiseHides + ")"
+	}
+	return "certainly slower (" + NoiseHides + ")"
+}
 
 // RoughText shows the median of a metric in its unit. It marks the median if [IsRough] reports
 // true.

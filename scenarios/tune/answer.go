@@ -68,10 +68,12 @@ const (
 // Parses reports whether the program works on the bytes. For such a reader, noise hides no advice.
 func (r ReaderCost) Parses() bool { return r >= parsesNS }
 
+// readerSpends begins an answer about the user's reader.
+const readerSpends = "Your reader spends %s ns of CPU per byte"
+
 // readerAdvice says what to change for the user's reader, by the CPU time that it spends per byte.
 func (d Decision) readerAdvice(r ReaderCost) string {
-	text := fmt.Sprintf("Your reader spends %s ns of CPU per byte: ",
-		results.FormatNumber(float64(r), 2))
+	text := fmt.Sprintf(readerSpends+": ", results.FormatNumber(float64(r), 2))
 	switch {
 	case r.Parses():
 		return text + "it works on the bytes. Change nothing."
@@ -99,8 +101,7 @@ func (d Decision) workingAdvice() string {
 		name := fmt.Sprintf("%g ns per byte", r.work)
 		switch view.Judge(e, worthIt) {
 		case view.Gain:
-			times := results.FormatNumber(e.Median, 2)
-			gains = append(gains, times+" times the goodput at "+name)
+			gains = append(gains, view.TimesAsFast(e)+" at "+name)
 		case view.Unclear:
 			unsure = append(unsure, name)
 		default:
@@ -182,10 +183,23 @@ func (d Decision) gambleText() string {
 	if at == "" {
 		return ""
 	}
-	gain, _ := d.ratio("goodput", best, at, "stream", movingReader)
-	return fmt.Sprintf(" Only if you know that the ends run %s, use %s: goodput is %s times as "+
-		"high there. Elsewhere, it may be lower.",
-		results.PlacementPhrase(at), best, results.FormatNumber(gain.Median, 2))
+	times := ""
+	var losses []string // at other placements
+	for _, place := range d.places() {
+		e, ok := d.ratio("goodput", best, place, "stream", movingReader)
+		switch {
+		case place == at:
+			times = view.TimesAsFast(e)
+		case ok && view.Judge(e, 1) == view.Loss:
+			losses = append(losses, view.TimesAsFast(e)+" "+results.PlacementPhrase(place))
+		}
+	}
+	text := fmt.Sprintf(" Only if you know that the ends run %s, use %s: %s. ",
+		results.PlacementPhrase(at), best, times)
+	if len(losses) == 0 {
+		return text + "Elsewhere, it may lose."
+	}
+	return text + "Elsewhere, it certainly loses: " + strings.Join(losses, ", ") + "."
 }
 
 // chunkAdvice says when to use chunks, and how long small messages then wait.
@@ -208,7 +222,15 @@ func (d Decision) pipeWarning() string {
 // waits says how long small messages wait behind large ones with a choice, compared with whole
 // messages through the usual pipe.
 func (d Decision) waits(c Choice) string {
-	var pairs [][2]stat.Row
+	pairs := d.waitPairs(c)
+	if len(pairs) == 0 {
+		return ""
+	}
+	return "With " + c.String() + ", " + view.ChunkWaits("a small message", pairs) + "."
+}
+
+// waitPairs returns the waits of whole messages and of a choice, for each slow reader.
+func (d Decision) waitPairs(c Choice) (pairs [][2]stat.Row) {
 	for _, r := range slowReaders {
 		usual, found := d.find(unchanged, "free", bench.PatternMixed, r)
 		own, foundOwn := d.find(c, "free", bench.PatternMixed, r)
@@ -219,10 +241,7 @@ func (d Decision) waits(c Choice) string {
 			})
 		}
 	}
-	if len(pairs) == 0 {
-		return ""
-	}
-	return "With " + c.String() + ", " + view.ChunkWaits("a small message", pairs) + "."
+	return pairs
 }
 
 // usualWrites has the size that people advise most.
@@ -338,4 +357,30 @@ func (a Answer) Finding() results.Finding {
 	}
 	f.Evidence = results.MustEvidence(a.Decision)
 	return f
+}
+
+// JudgeAnew replaces the answers in a set, which other versions may have given, by what the records
+// of their runs say. It keeps an answer whose records are not there.
+func JudgeAnew(set *results.Set) {
+	for i, f := range set.Findings {
+		var stored struct{ Objective Objective }
+		if f.Area() != results.AreaTune || f.Evidence.Decode(&stored) != nil {
+			continue
+		}
+		d := Decide(set.OfRun(f.Run).Records, stored.Objective)
+		if !d.Measured() {
+			continue
+		}
+		var reader *ReaderCost
+		var cost string
+		if _, err := fmt.Sscanf(f.Found, readerSpends, &cost); err == nil {
+			ns, _ := strconv.ParseFloat(cost, 64)
+			reader = new(ReaderCost(ns))
+		}
+		judged := d.Answer(reader).Finding()
+		judged.Kind = f.Kind
+		judged.Run = f.Run
+		judged.Time = f.Time
+		set.Findings[i] = judged
+	}
 }

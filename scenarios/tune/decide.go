@@ -317,20 +317,30 @@ func (d *Decision) decideLever() {
 	}
 }
 
-// decideChunk finds the best chunk size, even if it is not better than whole messages.
+// decideChunk finds the best chunk size, even if it is not better than whole messages. It prefers
+// sizes of which noise hides no wait.
 func (d *Decision) decideChunk() {
 	best := math.Inf(-1)
+	isCertain := false // whether noise hides no wait of the best size
 	for _, c := range choices {
 		if c.Chunk == 0 {
 			continue
 		}
 		value, ok := d.chunkValue(c)
-		if ok && value > best {
+		certain := !slices.ContainsFunc(d.waitPairs(c), isWaitHidden)
+		isBetter := value > best
+		if certain != isCertain {
+			isBetter = certain
+		}
+		if ok && isBetter {
 			best = value
+			isCertain = certain
 			d.Chunk = c.Chunk
 		}
 	}
 }
+
+func isWaitHidden(pair [2]stat.Row) bool { return !view.WaitsDiffer(pair[0], pair[1]) }
 
 // chunkValue returns the logarithm of speed ÷ waitʷ, where w is waitWeight. The speed and the
 // wait are those of chunks relative to whole messages.
