@@ -1,7 +1,6 @@
 package plots
 
 import (
-	"cmp"
 	"encoding/json"
 	"slices"
 	"strings"
@@ -42,10 +41,8 @@ func waitingChart(all rows) Chart {
 	c.addWriters(stays, "EAGAIN per message", metricPoint("eagain"), Axis{Log: true})
 	c.addWriters(stays, "goodput", metricPoint("goodput"), Axis{Log: true, Unit: Rate})
 	c.addWriters(leaves, "time to EPIPE", epipePoint, Axis{Log: true, Unit: Nanos})
-	costs := stays.pauseCosts()
-	if last := len(costs) - 1; last >= 0 && costs[last].share < 0.5 {
-		c.Title = "A writer that sleeps on a full pipe instead of polling keeps " +
-			view.FromTo(costs[0].String(), costs[last].String()) + " of its goodput"
+	if sentence := view.PauseSentence(stays.all); sentence != "" {
+		c.Title = strings.TrimSuffix(sentence, ".")
 	}
 	return c
 }
@@ -71,40 +68,6 @@ func (c *Chart) addWriters(r rows, title string, point pointFunc, y Axis) {
 		panel.Y = &y
 		c.Panels = append(c.Panels, panel)
 	}
-}
-
-// A pauseCost compares a writer that sleeps with one that polls.
-type pauseCost struct {
-	share float64 // goodput of the writer that sleeps ÷ goodput of the writer that polls
-	size  int     // of the messages, in bytes
-}
-
-// String writes the share for a title: "0.32 % (130,000 B)".
-func (p pauseCost) String() string {
-	return results.FormatPercent(100*p.share) + " (" + view.SizeTitle(p.size) + ")"
-}
-
-// pauseCosts lists what writers keep of their goodput if they sleep instead of polling, the
-// smallest share first.
-func (r rows) pauseCosts() []pauseCost {
-	var costs []pauseCost
-	for _, sleeps := range r.all {
-		if family(writersIO(sleeps)) != "sleep" || view.IsRough(sleeps.Estimates["goodput"]) {
-			continue
-		}
-		for _, polls := range r.all {
-			cell := polls.Cell
-			cell.IO = sleeps.Cell.IO
-			sameSetting := family(writersIO(polls)) == "poll" && cell == sleeps.Cell
-			if !sameSetting || view.IsRough(polls.Estimates["goodput"]) {
-				continue
-			}
-			costs = append(costs,
-				pauseCost{medianGoodput(sleeps) / medianGoodput(polls), cell.Size})
-		}
-	}
-	slices.SortStableFunc(costs, func(a, b pauseCost) int { return cmp.Compare(a.share, b.share) })
-	return costs
 }
 
 // waitChart shows how long small messages wait behind large ones, by the size of the chunks in

@@ -85,28 +85,8 @@ func sleeps(r stat.Row) bool { return strings.HasPrefix(r.Cell.IO, "sleep") }
 // refusalSentence says how much slower a writer is that sleeps when the pipe is full, and what a
 // writer learns, and how late, if its reader leaves.
 func refusalSentence(waiting []stat.Row) string {
-	var polling, sleeping *stat.Row
-	var leaves []stat.Row // those whose reader leaves
-	for i, r := range waiting {
-		c := r.Cell
-		_, told := r.Estimates["told"]
-		switch {
-		case told:
-			leaves = append(leaves, r)
-		case r.Samples == 0 || c.ClosesAfter > 0 || c.Drain > 0:
-		case c.Size <= usualSize: // a message this small fits an empty pipe: no write is refused
-		case strings.HasPrefix(c.IO, "poll/"):
-			polling = &waiting[i]
-		case sleeps(r):
-			sleeping = &waiting[i]
-		}
-	}
-	var texts []string
-	if polling != nil && sleeping != nil {
-		texts = append(texts, pauseText(*polling, *sleeping))
-	}
-	texts = append(texts, leavingText(leaves))
-	return strings.Join(nonEmpty(texts), " ")
+	leaves := selected(waiting, func(r stat.Row) bool { return r.Estimates["told"].N > 0 })
+	return strings.Join(nonEmpty([]string{PauseSentence(waiting), leavingText(leaves)}), " ")
 }
 
 // leavingText says how late writers learn that their reader left, and what they lose. It returns ""
@@ -127,9 +107,24 @@ func leavingText(leaves []stat.Row) string {
 // roughFactor is the factor beyond which two rough goodputs count as different.
 const roughFactor = 3
 
-// pauseText says by what factor a sleeping writer is slower than a polling one. It returns "" if
+// PauseSentence says by what factor a sleeping writer is slower than a polling one. It returns "" if
 // the two may be alike.
-func pauseText(polling, sleeping stat.Row) string {
+func PauseSentence(waiting []stat.Row) string {
+	var polling, sleeping stat.Row
+	for _, r := range waiting {
+		c := r.Cell
+		switch {
+		case r.Samples == 0 || c.ClosesAfter > 0 || c.Drain > 0:
+		case c.Size <= usualSize: // a message this small fits an empty pipe: no write is refused
+		case strings.HasPrefix(c.IO, "poll/"):
+			polling = r
+		case sleeps(r):
+			sleeping = r
+		}
+	}
+	if polling.Samples == 0 || sleeping.Samples == 0 {
+		return ""
+	}
 	polls := polling.Estimates["goodput"]
 	sleeps := sleeping.Estimates["goodput"]
 	slower := polls.Median / sleeps.Median
