@@ -108,8 +108,8 @@ func TestARoughGainHasNoFigure(t *testing.T) {
 		set.Add(r)
 	}
 	c := chartOfName(t, set, "write-size")
-	const hidden = "On one CPU, writes of 8 KiB certainly carry more than whole messages in a " +
-		"pipe of 64 KiB; by how much, noise hides"
+	const hidden = "On one CPU, writes of 8 KiB compared with whole messages in a pipe of " +
+		"64 KiB: certainly faster (by how much, noise hides)"
 	if c.Title != hidden {
 		t.Errorf("title %q, want %q", c.Title, hidden)
 	}
@@ -123,8 +123,8 @@ func TestARoughGainHasNoFigure(t *testing.T) {
 		set.Add(r)
 	}
 	c = chartOfName(t, set, "write-size")
-	const sure = "On two CPUs, writes of 8 KiB carry 1.5× as much as whole messages in a pipe " +
-		"of 64 KiB"
+	const sure = "On two CPUs, writes of 8 KiB compared with whole messages in a pipe of " +
+		"64 KiB: 1.5 times as fast"
 	if c.Title != sure {
 		t.Errorf("title %q, want %q", c.Title, sure)
 	}
@@ -177,8 +177,8 @@ func TestAGainOfHollowPointsIsTold(t *testing.T) {
 		set.Add(r)
 	}
 	c := chartOfName(t, set, "write-size")
-	const want = "On two CPUs, writes of 8 KiB carry 2.0× as much as whole messages in a pipe " +
-		"of 64 KiB"
+	const want = "On two CPUs, writes of 8 KiB compared with whole messages in a pipe of " +
+		"64 KiB: 2.0 times as fast"
 	if c.Title != want {
 		t.Errorf("title %q, want %q", c.Title, want)
 	}
@@ -345,7 +345,9 @@ func TestTheTitleOfWritesHasTheHighestPoint(t *testing.T) {
 		set.Add(r)
 	}
 	title := chartOfName(t, set, "write-size").Title
-	if !strings.HasPrefix(title, "On two CPUs, writes of 8 KiB carry 4.0×") {
+	const want = "On two CPUs, writes of 8 KiB compared with whole messages in a pipe of 64 KiB: " +
+		"4.0 times as fast"
+	if title != want {
 		t.Errorf("title %q", title)
 	}
 }

@@ -1,9 +1,11 @@
 package plots
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/pipebench/pipebench/results"
 	"github.com/pipebench/pipebench/results/stat"
@@ -89,17 +91,17 @@ func capacityName(row stat.Row) string {
 	return "pipe of " + view.FieldValue("capacity", strconv.Itoa(row.Cell.Capacity))
 }
 
-// settingName says what is special about a row, the size of its pipe or of its writes. It also
-// returns the verb that follows: "a pipe of 1 MiB", "carries".
-func settingName(row stat.Row, usual int) (name, verb string) {
-	writes := "writes of " + view.SizeTitle(row.Cell.WriteSize)
-	switch {
-	case row.Cell.Capacity == usual:
-		return writes, "carry"
-	case row.Cell.WriteSize == 0:
-		return "a " + capacityName(row), "carries"
+// settingName says what is special about a row, the size of its pipe or of its writes: "a pipe of
+// 1 MiB and writes of 64 KiB".
+func settingName(row stat.Row, usual int) string {
+	var parts []string
+	if row.Cell.Capacity != usual {
+		parts = append(parts, "a "+capacityName(row))
 	}
-	return "a " + capacityName(row) + " and " + writes, "carry"
+	if row.Cell.WriteSize > 0 {
+		parts = append(parts, "writes of "+view.SizeTitle(row.Cell.WriteSize))
+	}
+	return strings.Join(parts, " and ")
 }
 
 // A lever is a setting that is compared with whole messages through a pipe of the usual capacity.
@@ -116,8 +118,7 @@ func (r rows) leverOf(row stat.Row, usual int, panel func(stat.Row) string) leve
 		return lever{row: row}
 	}
 	base := whole.all[0]
-	goodput := stat.MustMetric("goodput")
-	return lever{row, base, stat.PairedRatio(goodput, row.Records, base.Records)}
+	return lever{row, base, stat.PairedRatio(stat.MustMetric("goodput"), row.Records, base.Records)}
 }
 
 // writeSizeTitle says which pipe capacity and write size raise goodput most in a panel, compared
@@ -125,58 +126,36 @@ func (r rows) leverOf(row stat.Row, usual int, panel func(stat.Row) string) leve
 // a panel, it takes the one whose point is highest. It prefers gains that noise leaves a figure.
 func (r rows) writeSizeTitle(usual int, panel func(stat.Row) string) string {
 	r = r.where(func(row stat.Row) bool { return row.Cell.Placement != "free" })
-	var clear, unclear []lever // those that certainly gain, with and without a figure
+	var gains []lever
 	noisy := false
 	for _, row := range r.all {
 		l := r.leverOf(row, usual, panel)
 		effect := view.Judge(l.gain, view.GainThatCounts)
-		switch {
-		case effect == view.Unclear && l.gain.N > 0:
-			noisy = true
-		case effect == view.Gain && stat.IsClear(l.gain):
-			clear = append(clear, l)
-		case effect == view.Gain:
-			unclear = append(unclear, l)
+		noisy = noisy || effect == view.Unclear && l.gain.N > 0
+		if effect == view.Gain {
+			gains = append(gains, l)
 		}
 	}
-	told := clear
-	if len(clear) == 0 {
-		told = unclear
+	isClear := func(l lever) bool { return stat.IsClear(l.gain) }
+	if slices.ContainsFunc(gains, isClear) {
+		gains = slices.DeleteFunc(gains, func(l lever) bool { return !isClear(l) })
 	}
 	size := view.SizeTitle(r.all[0].Cell.Size)
 	switch {
-	case len(told) == 0 && noisy:
+	case len(gains) == 0 && noisy:
 		return "Too noisy to tell whether a larger pipe or smaller writes carry " + size +
 			" faster" + moreTell
-	case len(told) == 0:
+	case len(gains) == 0:
 		return "Neither a larger pipe nor smaller writes carry " + size + " much faster"
 	}
-	best := bestLever(told, panel)
-	name, verb := settingName(best.row, usual)
-	usually := "whole messages in a " + capacityName(best.base)
-	if len(clear) == 0 {
-		return fmt.Sprintf("On %s, %s certainly %s more than %s; %s", panel(best.row), name, verb,
-			usually, view.NoiseHides)
-	}
-	return fmt.Sprintf("On %s, %s %s %s× as much as %s", panel(best.row), name, verb,
-		results.FormatNumber(best.gain.Median, 2), usually)
-}
-
-// bestLever takes the highest point of each panel, and returns the one that gains most.
-func bestLever(levers []lever, panel func(stat.Row) string) lever {
-	highest := make(map[string]lever)
-	for _, l := range levers {
-		name := panel(l.row)
-		if medianGoodput(l.row) > medianGoodput(highest[name].row) {
-			highest[name] = l
+	best := slices.MaxFunc(gains, func(a, b lever) int {
+		return cmp.Compare(a.gain.Median, b.gain.Median)
+	})
+	for _, l := range gains {
+		if panel(l.row) == panel(best.row) && medianGoodput(l.row) > medianGoodput(best.row) {
+			best = l
 		}
 	}
-	var best lever
-	for _, l := range levers {
-		own := highest[panel(l.row)]
-		if own.gain.Median > best.gain.Median {
-			best = own
-		}
-	}
-	return best
+	return fmt.Sprintf("On %s, %s compared with whole messages in a %s: %s", panel(best.row),
+		settingName(best.row, usual), capacityName(best.base), view.TimesAsFast(best.gain))
 }

@@ -108,11 +108,9 @@ func transportSentences(bare []stat.Row, isNoisy bool, told *int) []string {
 		case len(out) == mostSentencesOnSeries:
 			more++
 			continue
-		case len(out) == 0:
-			out = append(out, start+one.about(told)+": "+text+".")
-		default:
-			out = append(out, capitalised(one.about(told))+": "+text+".")
 		}
+		out = append(out, capitalised(start+one.about(told))+": "+text+".")
+		start = ""
 		gains = gains || slices.ContainsFunc(one.comparedRows(), func(r stat.Row) bool {
 			return Judge(*r.ToRaw, GainThatCounts) == Gain
 		})

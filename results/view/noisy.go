@@ -53,8 +53,7 @@ const tooNoisyToTell = "too noisy to tell"
 // isBlurred reports whether the speed of a measurement, relative to raw bytes, is too uncertain to
 // tell framings apart.
 func isBlurred(r stat.Row) bool {
-	percent, _ := r.ToRaw.Spread()
-	return percent > stat.MostBlur
+	return !stat.IsClear(*r.ToRaw)
 }
 
 // A ratioCount counts the measurements of a run that are compared with raw bytes.

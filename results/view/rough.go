@@ -50,9 +50,9 @@ func Judge(ratio stat.Estimate, counts float64) Effect {
 	return Unclear
 }
 
-// NoiseHides follows a certain gain or loss that noise leaves without a figure: its ratio is not
+// noiseHides follows a certain gain or loss that noise leaves without a figure: its ratio is not
 // [stat.IsClear].
-const NoiseHides = "by how much, noise hides"
+const noiseHides = "by how much, noise hides"
 
 // TimesAsFast tells a certain gain or loss: "2.4 times as fast".
 func TimesAsFast(ratio stat.Estimate) string {
@@ -60,9 +60,9 @@ func TimesAsFast(ratio stat.Estimate) string {
 	case stat.IsClear(ratio):
 		return results.FormatNumber(ratio.Median, 2) + " times as fast"
 	case ratio.Median > 1:
-		return "certainly faster (" + NoiseHides + ")"
+		return "certainly faster (" + noiseHides + ")"
 	}
-	return "certainly slower (" + NoiseHides + ")"
+	return "certainly slower (" + noiseHides + ")"
 }
 
 // RoughText shows the median of a metric in its unit. It marks the median if [IsRough] reports

@@ -120,7 +120,7 @@ func (s series) comparedRows() []stat.Row {
 // the largest ratio to raw bytes, the second has those that are too noisy to tell framings apart.
 func (s series) toldRows() (known, noisy []stat.Row) {
 	for _, r := range s.comparedRows() {
-		if IsRough(*r.ToRaw) || isBlurred(r) {
+		if isBlurred(r) {
 			noisy = append(noisy, r)
 		} else {
 			known = append(known, r)
@@ -193,9 +193,9 @@ func noisyText(noisy []stat.Row) string {
 		text := framingNames(own) + " " + tooNoisyToTell
 		switch effect {
 		case Loss:
-			text = framingNames(own) + " certainly slower than raw; " + NoiseHides
+			text = framingNames(own) + " certainly slower than raw; " + noiseHides
 		case Gain:
-			text = framingNames(own) + " certainly faster than raw; " + NoiseHides
+			text = framingNames(own) + " certainly faster than raw; " + noiseHides
 		}
 		parts = append(parts, text)
 	}

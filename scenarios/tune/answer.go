@@ -2,6 +2,7 @@ package tune
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -41,17 +42,14 @@ func (d Decision) Answer(reader *ReaderCost) Answer {
 	if !measured {
 		return a
 	}
-	advice := []string{d.chunkAdvice()}
 	if !parses {
-		advice = []string{
-			d.workingAdvice(), d.movingAdvice(), d.pipeWarning(), d.chunkAdvice(),
-		}
+		a.Sentences = append(a.Sentences, d.workingAdvice(), d.movingAdvice())
 	}
-	for _, sentence := range advice {
-		if sentence != "" {
-			a.Sentences = append(a.Sentences, sentence)
-		}
+	if !parses && d.Lever.Capacity > 0 { // small messages wait for all the bytes in the pipe
+		a.Sentences = append(a.Sentences, d.waits(Choice{Capacity: d.Lever.Capacity}))
 	}
+	a.Sentences = append(a.Sentences, d.chunkAdvice())
+	a.Sentences = slices.DeleteFunc(a.Sentences, func(s string) bool { return s == "" })
 	return a
 }
 
@@ -68,22 +66,18 @@ const (
 // Parses reports whether the program works on the bytes. For such a reader, noise hides no advice.
 func (r ReaderCost) Parses() bool { return r >= parsesNS }
 
-// readerSpends begins an answer about the user's reader.
-const readerSpends = "Your reader spends %s ns of CPU per byte"
-
 // readerAdvice says what to change for the user's reader, by the CPU time that it spends per byte.
 func (d Decision) readerAdvice(r ReaderCost) string {
-	text := fmt.Sprintf(readerSpends+": ", results.FormatNumber(float64(r), 2))
+	text := fmt.Sprintf("Your reader spends %s ns of CPU per byte: ",
+		results.FormatNumber(float64(r), 2))
 	switch {
 	case r.Parses():
 		return text + "it works on the bytes. Change nothing."
 	case r >= movesNS:
 		return text + "a larger pipe may still gain. " +
 			"Measure your program with the change before you keep it."
-	case d.Lever == unchanged:
-		return text + "it only moves them, and yet no change gains here. Change nothing."
 	}
-	return text + "it only moves them. Use " + d.Lever.String() + "."
+	return text + "it only moves them."
 }
 
 // workingAdvice says whether a change gains if the reader works on the bytes.
@@ -129,35 +123,18 @@ func (d Decision) movingAdvice() string {
 	case d.Lever == unchanged && d.Unproven != "":
 		return start + "change nothing until you know." + d.gambleText()
 	case d.Lever == unchanged:
-		return start + "change nothing. " + d.refusal() + d.gambleText()
+		return fmt.Sprintf("%schange nothing. Each change certainly loses somewhere, or certainly "+
+			"gains less than %.0f %% on average.%s", start, 100*(worthIt-1), d.gambleText())
 	}
 	how := ""
 	if d.Lever.Capacity > 0 {
 		how = " (F_SETPIPE_SZ on Linux, by either end)"
-	}
-	larger := Choice{Capacity: largestPipe, WriteSize: d.Lever.WriteSize}
-	more, _ := d.weigh(larger, d.Lever)
-	if how != "" && larger != d.Lever && more.gain < more.halfWidth {
-		how += "; a larger one does not surely gain more"
 	}
 	verb := "use"
 	if d.Unproven != "" {
 		verb = "try"
 	}
 	return fmt.Sprintf("%s%s %s%s.", start, verb, d.Lever, how)
-}
-
-// refusal says why no change is worth it, and names one that certainly loses.
-func (d Decision) refusal() string {
-	tooLittle := fmt.Sprintf("certainly gains less than %.0f %% on average", 100*(worthIt-1))
-	for _, c := range choices {
-		s, ok := d.weigh(c, unchanged)
-		if ok && c.Chunk == 0 && s.loses != "" {
-			return fmt.Sprintf("Each change certainly loses somewhere, as %s %s, or %s.",
-				c, results.PlacementPhrase(s.loses), tooLittle)
-		}
-	}
-	return "Each change " + tooLittle + "."
 }
 
 // bestGamble returns the change that gains most at a single placement, of those that surely gain
@@ -211,14 +188,6 @@ func (d Decision) chunkAdvice() string {
 	return "Use chunk frames only if small messages must not wait behind large ones. " + waits
 }
 
-// pipeWarning says how long small messages wait in a larger pipe: for all the bytes in it.
-func (d Decision) pipeWarning() string {
-	if d.Lever.Capacity == 0 {
-		return ""
-	}
-	return d.waits(Choice{Capacity: d.Lever.Capacity})
-}
-
 // waits says how long small messages wait behind large ones with a choice, compared with whole
 // messages through the usual pipe.
 func (d Decision) waits(c Choice) string {
@@ -244,18 +213,6 @@ func (d Decision) waitPairs(c Choice) (pairs [][2]stat.Row) {
 	return pairs
 }
 
-// usualWrites has the size that people advise most.
-var usualWrites = Choice{WriteSize: 64 << 10}
-
-// rate says how fast a slow reader takes bytes: "20 MB/s".
-func (r reader) rate() string {
-	return view.FieldValue("drain", strconv.FormatInt(r.drain, 10))
-}
-
-func medianText(metric string, r results.Record) string {
-	return view.RoughText(metric, stat.EstimateOf(metric, r.Samples))
-}
-
 // A tableColumn says which figure of each way to send stands in a column.
 type tableColumn struct {
 	title, metric  string
@@ -278,12 +235,16 @@ func (d Decision) makeTables(detail bool) []view.Table {
 		goodput = append(goodput, tableColumn{title, "goodput", "free", "stream", r})
 	}
 	for _, r := range slowReaders {
-		title := "wait, " + r.rate()
+		title := "wait, " + view.FieldValue("drain", strconv.FormatInt(r.drain, 10))
 		times = append(times, tableColumn{title, waitMetric, "free", bench.PatternMixed, r})
 	}
 	size := results.FormatSize(int64(d.shared.Size))
+	average := "median"
+	if d.trip != medianTrip {
+		average = "mean"
+	}
 	trips := fmt.Sprintf("Round trip of %s (%s), and wait of small messages behind it",
-		size, d.tripName())
+		size, average)
 	return []view.Table{
 		d.makeTable("Goodput of messages of "+size, goodput, detail),
 		d.makeTable(trips, times, detail),
@@ -306,7 +267,8 @@ func (d Decision) makeTable(title string, columns []tableColumn, detail bool) vi
 			record, found := d.find(c, column.place, column.pattern, column.reader)
 			figure := "-"
 			if found {
-				figure = medianText(column.metric, record)
+				e := stat.EstimateOf(column.metric, record.Samples)
+				figure = view.RoughText(column.metric, e)
 				measured = true
 			}
 			row = append(row, figure)
@@ -320,12 +282,15 @@ func (d Decision) makeTable(title string, columns []tableColumn, detail bool) vi
 
 // isNamed reports whether the answer names a choice.
 func (d Decision) isNamed(c Choice) bool {
-	isExample := d.Lever == unchanged && c == choices[1] // see workingAdvice
-	gamble, _ := d.bestGamble()
-	isGamble := d.Lever == unchanged && c == gamble // see movingAdvice
-	isUsual := c == usualWrites || c == Choice{Chunk: 60 << 10}
-	return c == unchanged || c == d.Lever || c == Choice{Chunk: d.Chunk} || isUsual ||
-		isExample || isGamble
+	named := []Choice{
+		unchanged, d.Lever, {Chunk: d.Chunk},
+		{WriteSize: 64 << 10}, {Chunk: 60 << 10}, // the sizes that people advise most
+	}
+	if d.Lever == unchanged {
+		gamble, _ := d.bestGamble()
+		named = append(named, choices[1], gamble) // see workingAdvice and movingAdvice
+	}
+	return slices.Contains(named, c)
 }
 
 // Page is the answer as a view shows it. Without detail, its tables have only the choices that the
@@ -372,9 +337,8 @@ func JudgeAnew(set *results.Set) {
 			continue
 		}
 		var reader *ReaderCost
-		var cost string
-		if _, err := fmt.Sscanf(f.Found, readerSpends, &cost); err == nil {
-			ns, _ := strconv.ParseFloat(cost, 64)
+		var ns float64
+		if n, _ := fmt.Sscanf(f.Found, "Your reader spends %g ns", &ns); n == 1 {
 			reader = new(ReaderCost(ns))
 		}
 		judged := d.Answer(reader).Finding()

@@ -41,17 +41,15 @@ type Choice struct {
 // unchanged is the Choice with which all others are compared.
 var unchanged = Choice{}
 
-const largestPipe = 1 << 20
-
 // choices are the ways to send that are compared, the simplest change first. A larger pipe takes a
 // call at either end, smaller writes take a change of the writer, and chunks take another protocol.
 // Small messages wait longer in a larger pipe.
 var choices = []Choice{
 	unchanged,
 	{Capacity: 256 << 10},
-	{Capacity: largestPipe},
+	{Capacity: 1 << 20},
 	{Capacity: 256 << 10, WriteSize: 64 << 10},
-	{Capacity: largestPipe, WriteSize: 64 << 10},
+	{Capacity: 1 << 20, WriteSize: 64 << 10},
 	{WriteSize: 64 << 10},
 	{WriteSize: 32 << 10},
 	{WriteSize: 16 << 10},

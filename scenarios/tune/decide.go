@@ -212,12 +212,12 @@ type score struct {
 	gain      float64 // the logarithm of a ratio
 	halfWidth float64 // of the interval of gain; infinite if there are too few samples for one
 	worst     float64 // the smallest ratio at any placement, of pairs or of medians in the tables
-	loses     string  // a placement at which the choice is certainly worse; "" if none is known
+	loses     bool    // whether the choice is certainly worse at any placement
 }
 
 // isRefuted reports whether the choice certainly loses somewhere, or certainly gains too little.
 func (s score) isRefuted() bool {
-	return s.loses != "" || s.gain+s.halfWidth < math.Log(worthIt)
+	return s.loses || s.gain+s.halfWidth < math.Log(worthIt)
 }
 
 // weigh scores the choice c, compared with another, by goodput, the time of a round trip, or both,
@@ -243,9 +243,7 @@ func (d Decision) weigh(c, other Choice) (score, bool) {
 				shown = 1 / shown // less is better
 			}
 			s.worst = min(s.worst, e.Median, shown)
-			if s.loses == "" && view.Judge(e, 1/worstAllowed) == view.Loss {
-				s.loses = place
-			}
+			s.loses = s.loses || view.Judge(e, 1/worstAllowed) == view.Loss
 			if d.Objective == Throughput && f.metric == "time" ||
 				d.Objective == Latency && f.metric == "goodput" {
 				continue
@@ -308,8 +306,6 @@ func (d *Decision) decideLever() {
 	}
 	switch {
 	case d.Unproven != "" || isProven: // Decide may have said why
-	case math.IsInf(narrowest, 1) && d.interrupted:
-		d.Unproven = "it was interrupted, with too few samples to compare"
 	case math.IsInf(narrowest, 1):
 		d.Unproven = fmt.Sprintf("too many cells have fewer than %d samples", stat.LeastSamples)
 	default:
@@ -328,10 +324,7 @@ func (d *Decision) decideChunk() {
 		}
 		value, ok := d.chunkValue(c)
 		certain := !slices.ContainsFunc(d.waitPairs(c), isWaitHidden)
-		isBetter := value > best
-		if certain != isCertain {
-			isBetter = certain
-		}
+		isBetter := certain && !isCertain || certain == isCertain && value > best
 		if ok && isBetter {
 			best = value
 			isCertain = certain
@@ -380,11 +373,3 @@ const waitMetric = "due.p50"
 // medianTrip is the metric of round trips that the answer shows: the median of all trips. If a
 // record has too few trips for a median, it is the mean, "time".
 const medianTrip = "roundtrip.p50"
-
-// tripName returns the name of the average that the metric of round trips is.
-func (g grid) tripName() string {
-	if g.trip == medianTrip {
-		return "median"
-	}
-	return "mean"
-}
