@@ -107,8 +107,8 @@ func leavingText(leaves []stat.Row) string {
 // roughFactor is the factor beyond which two rough goodputs count as different.
 const roughFactor = 3
 
-// PauseSentence says by what factor a sleeping writer is slower than a polling one. It returns "" if
-// the two may be alike.
+// PauseSentence says by what factor a sleeping writer is slower than a polling one. It returns ""
+// if the two may be alike.
 func PauseSentence(waiting []stat.Row) string {
 	var polling, sleeping stat.Row
 	for _, r := range waiting {
