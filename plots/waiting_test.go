@@ -276,7 +276,8 @@ func TestSmallMessagesHaveTheirChart(t *testing.T) {
 	}
 }
 
-// The title of the picture is the sentence of the text, if a writer that sleeps is certainly slower.
+// The title of the picture is the sentence of the text, if a writer that sleeps is certainly
+// slower.
 func TestTheTitleSaysWhatASleepingWriterLoses(t *testing.T) {
 	set := &results.Set{}
 	for io, ns := range map[string]int64{"poll/blocking": 9e6, "sleep=1ms/blocking": 90e6} {

@@ -403,8 +403,8 @@ func TestAGambleIsNoAdvice(t *testing.T) {
 		t.Errorf("lever %s, though writes cost as much as they gain", d.Lever)
 	}
 	text := strings.Join(d.Answer(nil).Sentences, " ")
-	const gamble = "Only if you know that the ends run on two CPUs, use writes of 16 KiB: 2.4 times " +
-		"as fast. Elsewhere, it certainly loses: 0.41 times as fast on one CPU."
+	const gamble = "Only if you know that the ends run on two CPUs, use writes of 16 KiB: 2.4 " +
+		"times as fast. Elsewhere, it certainly loses: 0.41 times as fast on one CPU."
 	if !strings.Contains(text, gamble) {
 		t.Errorf("no %q in\n%s", gamble, text)
 	}
