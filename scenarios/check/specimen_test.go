@@ -174,9 +174,17 @@ func serveFromQueue(piece int) error {
 		for answer := range queue {
 			n := min(len(answer), piece)
 			os.Stdout.Write(answer[:n])
-			if n < len(answer) {
-				queue <- answer[n:]
+			if n == len(answer) {
+				continue
 			}
+			if bytes.HasPrefix(answer, []byte(`{"jsonrpc":`)) { // it was just begun
+				select {
+				case next := <-queue:
+					queue <- next
+				case <-time.After(100 * time.Millisecond): // no other answer comes
+				}
+			}
+			queue <- answer[n:]
 		}
 	}()
 	go func() {

@@ -102,8 +102,8 @@ func (r *Request) explain(reply []byte) Outcome {
 	nearest := wrong(Corrupt, 0, "the answer (%s bytes) holds nothing of what was sent",
 		grouped(len(reply)))
 	for text := range texts(reply) {
-		if isCopy(payload, text) {
-			return checkStamps(payload, text)
+		if out, known := checkStamps(payload, text); known {
+			return out
 		}
 		i := bytes.Index([]byte(text), payload[:min(StampDigits, len(payload))])
 		if i < 0 {
@@ -120,29 +120,39 @@ func (r *Request) explain(reply []byte) Outcome {
 	return nearest
 }
 
-// isCopy reports whether a text differs from payload at most in the numbers at its ends.
-func isCopy(payload []byte, text string) bool {
-	last := len(payload) - StampDigits
-	return last >= StampDigits && len(text) == len(payload) &&
-		text[StampDigits:last] == string(payload[StampDigits:last])
+// checkStamps judges a text by the numbers at its ends, which those of another request may have
+// replaced. known is false if they tell nothing.
+func checkStamps(payload []byte, text string) (out Outcome, known bool) {
+	if min(len(payload), len(text)) < 2*StampDigits {
+		return Outcome{}, false
+	}
+	asked := stampOf(string(payload[:StampDigits]))
+	first := stampOf(text[:StampDigits])
+	last := stampOf(text[len(text)-StampDigits:])
+	middle := payload[StampDigits : len(payload)-StampDigits]
+	isCopy := text[StampDigits:len(text)-StampDigits] == string(middle)
+	switch {
+	case first == "" || last == "":
+		return Outcome{}, false
+	case first != last:
+		return wrong(Mixed, 0, "the answer to request %s begins as that to request %s, and ends "+
+			"as that to request %s", asked, first, last), true
+	case isCopy && first != asked:
+		out := wrong(Corrupt, 0, "it has the text of request %s, and answers request %s", last,
+			asked)
+		out.advice = adviceOnText
+		return out, true
+	}
+	return Outcome{}, false
 }
 
-// checkStamps judges an answer whose text differs from payload at most in the numbers at its ends.
-func checkStamps(payload []byte, text string) Outcome {
-	if text == string(payload) {
-		return fine
+// stampOf returns the number in the digits at one end of a payload, or "" if there are other bytes.
+func stampOf(digits string) string {
+	n, err := strconv.ParseUint(digits, 10, 64)
+	if err != nil {
+		return ""
 	}
-	number := func(digits string) string { return cmp.Or(strings.TrimLeft(digits, "0"), "0") }
-	asked := number(string(payload[:StampDigits]))
-	first := number(text[:StampDigits])
-	last := number(text[len(text)-StampDigits:])
-	if first != last {
-		return wrong(Mixed, 0, "the answer to request %s begins as that to request %s, and ends "+
-			"as that to request %s", asked, first, last)
-	}
-	out := wrong(Corrupt, 0, "it has the text of request %s, and answers request %s", last, asked)
-	out.advice = adviceOnText
-	return out
+	return strconv.FormatUint(n, 10)
 }
 
 // checkTool judges the answer of a tool, whatever the tool is to answer, and returns its text.

@@ -72,6 +72,11 @@ func TestTextsThatMixAreNamed(t *testing.T) {
 	if out.Verdict != Mixed || out.Why != says {
 		t.Errorf("%s: %s", out.Verdict, out.Why)
 	}
+	text = append(text[:300], text[400:]...)
+	out = r.explain([]byte(`{"result":{"content":[{"type":"text","text":"` + string(text) + `"}]}}`))
+	if out.Verdict != Mixed || out.Why != says {
+		t.Errorf("with a gap: %s: %s", out.Verdict, out.Why)
+	}
 }
 
 // payloadOf returns the payload of a copy of the request.

@@ -44,6 +44,9 @@ func (s *Server) Explain(ctx context.Context, before Usage, out *Outcome) {
 	switch out.Verdict {
 	case Deaf:
 		s.explainSilence(ctx, out)
+	case Corrupt:
+		out.isOfMixing(s.Strays.takeArrivals())
+		e.Probe = s.probe(ctx, false /* brief */)
 	case Endless: // no probe: nobody would read the answer
 	default:
 		e.Probe = s.probe(ctx, false /* brief */)
@@ -132,9 +135,7 @@ func (s *Server) explainSilence(ctx context.Context, out *Outcome) {
 		}
 		wrong := lengthText(out.arrivals.cut, out.pending)
 		switch {
-		case out.arrivals.mixed:
-			out.Verdict = Mixed
-			out.Why += "; a message came with the beginning of another in it"
+		case out.isOfMixing(out.arrivals):
 		case out.pending.Length < 0 && wrong != "":
 			out.Verdict = WrongLength
 			out.Why = wrong
@@ -184,6 +185,15 @@ func (o *Outcome) cameLate() bool {
 	default:
 		return false
 	}
+}
+
+// isOfMixing reports whether a message came with the beginning of another in it, and blames that.
+func (o *Outcome) isOfMixing(a arrivals) bool {
+	if a.mixed {
+		o.Verdict = Mixed
+		o.Why += "; a message came with the beginning of another in it"
+	}
+	return a.mixed
 }
 
 // explainFull makes the verdict Deadlock if the server has written output that we have not read.
