@@ -73,7 +73,8 @@ func TestTextsThatMixAreNamed(t *testing.T) {
 		t.Errorf("%s: %s", out.Verdict, out.Why)
 	}
 	text = append(text[:300], text[400:]...)
-	out = r.explain([]byte(`{"result":{"content":[{"type":"text","text":"` + string(text) + `"}]}}`))
+	reply = `{"result":{"content":[{"type":"text","text":"` + string(text) + `"}]}}`
+	out = r.explain([]byte(reply))
 	if out.Verdict != Mixed || out.Why != says {
 		t.Errorf("with a gap: %s: %s", out.Verdict, out.Why)
 	}
