@@ -26,7 +26,8 @@ func tooFewSamples(rows []stat.Row) []string {
 	out := []string{fmt.Sprintf("%s All figures are rough (~): an interval takes %d samples per "+
 		"cell. Close other programs, or give it more time (--max-time).", c.text(),
 		stat.LeastSamples)}
-	if countRatios(rows).all > 0 {
+	all, _ := countRatios(rows)
+	if all > 0 {
 		out = append(out, untilKnown)
 	}
 	return out

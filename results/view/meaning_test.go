@@ -599,6 +599,33 @@ func TestBlurredFramingsAreToldApartIfTheyDiffer(t *testing.T) {
 	}
 }
 
+// Other programs that disturb most samples may meet one framing more than another. A wide interval
+// then proves nothing, a narrow one does.
+func TestAWideIntervalOfDisturbedSamplesProvesNothing(t *testing.T) {
+	flat := resultstest.Around(10000, 0)
+	framings := map[string][]float64{
+		"ndjson":        resultstest.Around(40000, 0.35),
+		"chunked:61440": resultstest.Around(20000, 0.01),
+	}
+	for disturbed, want := range map[string]string{
+		"":                   "ndjson certainly slower than raw; by how much, noise hides.",
+		"others had its CPU": "ndjson too noisy to tell.",
+	} {
+		set := resultstest.Beside("same", flat, framings)
+		for _, r := range set.Records {
+			for i := range r.Samples {
+				r.Samples[i].Disturbed = disturbed
+			}
+		}
+		got := strings.Join(Summarise(set).Meaning, "\n")
+		for _, part := range []string{"60 KiB chunks 50 %", want} {
+			if !strings.Contains(got, part) {
+				t.Errorf("disturbed: %q: no %q in\n%s", disturbed, part, got)
+			}
+		}
+	}
+}
+
 // Of two sizes that are nearly the same, the one with little noise is told.
 func TestTheClearOneOfTwoNearSizesIsTold(t *testing.T) {
 	flat := resultstest.Around(10000, 0)

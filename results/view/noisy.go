@@ -11,10 +11,10 @@ import (
 
 // noisySentence says that a run is too noisy to tell framings apart, and what to do about it.
 func noisySentence(rows []stat.Row) string {
-	count := countRatios(rows)
+	all, blurred := countRatios(rows)
 	text := fmt.Sprintf("Too noisy to compare framings: noise of more than ±%d %%, or fewer than "+
 		"%d samples, in %d of %s with raw bytes. ", stat.MostBlur, stat.LeastSamples,
-		count.blurred+count.few, results.FormatCount(count.all, "comparison"))
+		blurred, results.FormatCount(all, "comparison"))
 	text += untilKnown + " Close other programs, "
 	isOther := func(r stat.Row) bool { return r.Cell.Size != rows[0].Cell.Size }
 	if slices.ContainsFunc(rows, isOther) {
@@ -56,38 +56,27 @@ func isBlurred(r stat.Row) bool {
 	return !stat.IsClear(*r.ToRaw)
 }
 
-// A ratioCount counts the measurements of a run that are compared with raw bytes.
-type ratioCount struct {
-	all     int
-	blurred int // those whose interval is too wide to tell framings apart
-	few     int // those with too few samples for an interval
-}
-
-func countRatios(rows []stat.Row) ratioCount {
-	var c ratioCount
+// countRatios counts the measurements of a run that are compared with raw bytes, and those of them
+// that are too noisy, or have too few samples, to tell framings apart.
+func countRatios(rows []stat.Row) (all, blurred int) {
 	for _, r := range rows {
-		switch {
-		case r.ToRaw == nil || r.Cell.Pattern != patternStream || r.Cell.IsWaiting():
+		if r.ToRaw == nil || r.Cell.Pattern != patternStream || r.Cell.IsWaiting() {
 			continue // tables show other ratios of trips, and none of writers that do not block
-		case r.ToRaw.Interval == nil:
-			c.few++
-		case isBlurred(r):
-			c.blurred++
 		}
-		c.all++
+		all++
+		if isBlurred(r) {
+			blurred++
+		}
 	}
-	return c
+	return all, blurred
 }
 
 // isTooNoisyToRank reports whether noise hides how framings differ. This needs two things: most
 // comparisons with raw bytes are too noisy, and so is each group of measurements in bare.
 func isTooNoisyToRank(rows, bare []stat.Row) bool {
-	count := countRatios(rows)
-	if 2*(count.blurred+count.few) <= count.all {
-		return false
-	}
-	if count.few == count.all && allHaveTooFewSamples(rows) {
-		return false // not noise: the text of tooFewSamples says what to do
+	all, blurred := countRatios(rows)
+	if 2*blurred <= all || allHaveTooFewSamples(rows) {
+		return false // the text of tooFewSamples says what to do about too few
 	}
 	for _, one := range seriesIn(bare, patternStream) {
 		known, noisy := one.toldRows()
