@@ -138,45 +138,40 @@ func (d Decision) movingAdvice() string {
 }
 
 // bestGamble returns the change that gains most at a single placement, of those that surely gain
-// there. It also returns the placement, which is "" if no change surely gains.
-func (d Decision) bestGamble() (best Choice, at string) {
-	gain := worthIt
+// there. It also returns the placement, which is "" if no change surely gains, and the ratio.
+func (d Decision) bestGamble() (best Choice, at string, gain stat.Estimate) {
 	for _, c := range choices {
 		for _, place := range d.places() {
 			e, ok := d.ratio("goodput", c, place, "stream", movingReader)
 			isGain := ok && view.Judge(e, worthIt) == view.Gain
-			if isGain && c.Chunk == 0 && e.Median > gain {
+			if isGain && c.Chunk == 0 && e.Median > gain.Median {
 				best = c
-				gain = e.Median
 				at = place
+				gain = e
 			}
 		}
 	}
-	return best, at
+	return best, at, gain
 }
 
 func (d Decision) gambleText() string {
-	best, at := d.bestGamble()
+	best, at, gain := d.bestGamble()
 	if at == "" {
 		return ""
 	}
-	times := ""
 	var losses []string // at other placements
 	for _, place := range d.places() {
 		e, ok := d.ratio("goodput", best, place, "stream", movingReader)
-		switch {
-		case place == at:
-			times = view.TimesAsFast(e)
-		case ok && view.Judge(e, 1) == view.Loss:
+		if ok && view.Judge(e, 1) == view.Loss {
 			losses = append(losses, view.TimesAsFast(e)+" "+results.PlacementPhrase(place))
 		}
 	}
 	text := fmt.Sprintf(" Only if you know that the ends run %s, use %s: %s. ",
-		results.PlacementPhrase(at), best, times)
+		results.PlacementPhrase(at), best, view.TimesAsFast(gain))
 	if len(losses) == 0 {
 		return text + "Elsewhere, it may lose."
 	}
-	return text + "Elsewhere, it certainly loses: " + strings.Join(losses, ", ") + "."
+	return text + "Elsewhere, it is " + strings.Join(losses, ", ") + "."
 }
 
 // chunkAdvice says when to use chunks, and how long small messages then wait.
@@ -287,7 +282,7 @@ func (d Decision) isNamed(c Choice) bool {
 		{WriteSize: 64 << 10}, {Chunk: 60 << 10}, // the sizes that people advise most
 	}
 	if d.Lever == unchanged {
-		gamble, _ := d.bestGamble()
+		gamble, _, _ := d.bestGamble()
 		named = append(named, choices[1], gamble) // see workingAdvice and movingAdvice
 	}
 	return slices.Contains(named, c)

@@ -14,7 +14,7 @@ import (
 
 // A Decision says whether a larger pipe or smaller writes are worth it (field Lever), and which
 // chunk size is best if small messages must not wait behind large ones (field Chunk). If Unproven
-// is set, Lever and Chunk only say what looked best.
+// is set, Lever is only a change to try, and Chunk what looked best.
 type Decision struct {
 	Objective Objective `json:"objective"`
 	Lever     Choice    `json:"lever"`              // the advice for a reader that only moves bytes
@@ -213,6 +213,7 @@ type score struct {
 	halfWidth float64 // of the interval of gain; infinite if there are too few samples for one
 	worst     float64 // the smallest ratio at any placement, of pairs or of medians in the tables
 	loses     bool    // whether the choice is certainly worse at any placement
+	gains     bool    // whether its goodput certainly gains enough at any placement
 }
 
 // isRefuted reports whether the choice certainly loses somewhere, or certainly gains too little.
@@ -244,6 +245,8 @@ func (d Decision) weigh(c, other Choice) (score, bool) {
 			}
 			s.worst = min(s.worst, e.Median, shown)
 			s.loses = s.loses || view.Judge(e, 1/worstAllowed) == view.Loss
+			isGain := view.Judge(e, worthIt) == view.Gain
+			s.gains = s.gains || isGain && f.metric == "goodput"
 			if d.Objective == Throughput && f.metric == "time" ||
 				d.Objective == Latency && f.metric == "goodput" {
 				continue
@@ -268,12 +271,14 @@ func halfWidth(e stat.Estimate) float64 {
 }
 
 // decideLever sets Lever to the simplest change that gains nearly as much as the best one, unless
-// the best one surely gains more. If the records prove nothing, it sets Unproven to the reason.
+// the best one surely gains more. If the records prove nothing, it sets Unproven to the reason, and
+// Lever only to a change that certainly gains somewhere, and certainly loses nowhere.
 func (d *Decision) decideLever() {
 	var scores []score // of the changes that count, in the order of choices
 	best := score{gain: math.Inf(-1)}
 	narrowest := math.Inf(1) // the smallest half-width of all changes
 	isProven := true         // if no change is advised: each is refuted
+	mayTry := false          // whether Lever is worth a try, even if nothing is proven
 	for _, c := range choices {
 		if c == unchanged || c.Chunk > 0 {
 			continue
@@ -301,6 +306,7 @@ func (d *Decision) decideLever() {
 		if len(d.Alike) == 0 {
 			d.Lever = s.choice
 			isProven = s.halfWidth <= min(mostHalfWidth, s.gain)
+			mayTry = s.gains && !s.loses
 		}
 		d.Alike = append(d.Alike, s.choice)
 	}
@@ -310,6 +316,10 @@ func (d *Decision) decideLever() {
 		d.Unproven = fmt.Sprintf("too many cells have fewer than %d samples", stat.LeastSamples)
 	default:
 		d.Unproven = "noise hides what a change gains at all placements together"
+	}
+	if d.Unproven != "" && !mayTry {
+		d.Lever = unchanged
+		d.Alike = nil
 	}
 }
 
