@@ -360,6 +360,12 @@ func TestFewPairsOfMemory(t *testing.T) {
 			"3 pairs: a verdict takes at least 5"},
 		{"more", lines(4864, 4864, 4864), lines(5000, 5000, 5000), stat.TooNoisy,
 			"3 pairs: a verdict takes at least 5"},
+		{"a byte of rounding", lines(0, 0, 0, 0, 0, 1), lines(0, 1, 0, 0, 0, 0), stat.NoChange, ""},
+		{"a byte each", lines(0, 0, 0, 0, 0, 0), lines(1, 1, 1, 1, 1, 1), stat.More, ""},
+		{"often a byte", lines(0, 0, 0, 0, 0, 1), lines(1, 1, 1, 1, 1, 0), stat.NoVerdict,
+			"many figures are 0, and a ratio needs figures above 0"},
+		{"two bytes", lines(0, 0, 0, 0, 0, 0), lines(0, 0, 0, 0, 0, 2), stat.NoVerdict,
+			"many figures are 0, and a ratio needs figures above 0"},
 		{"many of none", lines(0, 0, 0, 0, 0, 0), lines(0, 4864, 4864, 4864, 4864, 4864),
 			stat.NoVerdict, "many figures are 0, and a ratio needs figures above 0"},
 	} {

@@ -115,7 +115,7 @@ type Change struct {
 	Interval *Interval `json:"interval,omitempty"` // of the ratio; counters have none
 
 	// Exact is set for a counter that never varies within a side, and for memory that only one side
-	// allocates.
+	// allocates, or none.
 	Exact   bool    `json:"exact,omitempty"`
 	Verdict Verdict `json:"verdict"`
 	Basis   string  `json:"basis"` // why it has no verdict, or why a difference is no change

@@ -68,10 +68,10 @@ func (c Change) whyNoChange() string {
 
 // isCount reports whether a metric of benchmark text is compared as a counter. Such a metric counts
 // bytes or has a median of 0, and does not vary on the old or on the new side; or it counts bytes
-// that one side alone allocates.
+// and [isAgainstNone] is true.
 func isCount(old, new Series) bool {
 	m := old.Metric
-	if isOfOneSide(old, new) {
+	if isAgainstNone(old, new) {
 		return true
 	}
 	if old.Cell != nil || m.Better == Neither || !exact(old) || !exact(new) {
@@ -87,15 +87,19 @@ func isCount(old, new Series) bool {
 }
 
 // areExact reports whether a difference of two counters is never by chance.
-func areExact(old, new Series) bool { return exact(old) && exact(new) || isOfOneSide(old, new) }
+func areExact(old, new Series) bool { return exact(old) && exact(new) || isAgainstNone(old, new) }
 
-// isOfOneSide reports whether one side alone allocates memory, and does so in every sample.
-func isOfOneSide(old, new Series) bool {
+// isAgainstNone reports whether one side alone allocates memory, and does so in every sample, or
+// whether neither does. A median of 0 is none, even if the runtime adds a byte here and there.
+func isAgainstNone(old, new Series) bool {
 	if old.Metric.Name != bytesPerOp {
 		return false
 	}
 	oldLeast, oldMost := stats.Bounds(old.Values)
 	newLeast, newMost := stats.Bounds(new.Values)
+	if old.Figure.Median == 0 && new.Figure.Median == 0 && max(oldMost, newMost) <= 1 {
+		return true
+	}
 	return oldMost == 0 && newLeast > slack(new) || newMost == 0 && oldLeast > slack(old)
 }
 
