@@ -259,7 +259,7 @@ func (f *compareFlags) compareGoTests(cmd *cobra.Command, old, new []string) err
 	if err := refuseFlags(cmd, programFlags, "is not for Go tests: leave it out"); err != nil {
 		return err
 	}
-	f.pace.better = " or a longer -test.benchtime for fewer benchmarks"
+	f.pace.better = " or fewer benchmarks, or -test.benchtime 100ms"
 	if f.same != "" {
 		old = append(old, "-test.benchtime=1x")
 		new = old

@@ -372,6 +372,7 @@ func TestTheFigureThatSeemsWorstTellsTheTimeOfAVerdict(t *testing.T) {
 		want    int
 	}{
 		{[]Change{noisy, worse}, "a verdict", 14},
+		{[]Change{{Ratio: new(1.4), Verdict: TooNoisy}}, "a verdict", LeastPairs}, // too few pairs
 		{[]Change{noisy}, "ruling out a change of 5.0 %", 2019},
 		{[]Change{noisy, faster}, "ruling out a change of 5.0 %", 2019},
 	} {

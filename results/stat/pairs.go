@@ -93,8 +93,8 @@ func comparePairs(before, after Dataset, perOld, perNew [][]Series, o CompareOpt
 
 // PairsFor estimates how many pairs are needed in all, and says for what. If a figure seems worse
 // by more than limit, a share, that is until the first such figure certainly is worse. Else it is
-// until each change is certain or certainly smaller than limit. Only changes for which
-// [Change.Gating] is true count.
+// until each change is certain or certainly smaller than limit. Without any interval, it is until
+// there is one. Only changes for which [Change.Gating] is true count.
 func (c *Comparison) PairsFor(limit float64) (what string, pairs int) {
 	const most = 1e6
 	forAll := 0
@@ -113,7 +113,7 @@ func (c *Comparison) PairsFor(limit float64) (what string, pairs int) {
 			forFirst = needed
 		}
 	}
-	if forFirst > 0 {
+	if forFirst > 0 || forAll == 0 {
 		return "a verdict", max(forFirst, LeastPairs)
 	}
 	return "ruling out a change of " + results.FormatPercent(100*limit), max(forAll, LeastPairs)
