@@ -352,7 +352,19 @@ func TestAnIdleServerIsBlamedForNothingUncertain(t *testing.T) {
 			in.Readers[0] = Holder{PID: 2, Command: "server", waitsForChild: true}
 			in.Readers = append(in.Readers,
 				Holder{PID: 3, Command: "cat", Waits: true, inCall: true})
-		}, "2 (server), which waits for its child 3 (cat), and that one reads the stdin of 2 (a)"},
+		}, "1 (client) waits for 2 (server), whose descendant 3 (cat) reads the stdin of 2 (a)"},
+		{"a server that reads the output of a child at its standard input", func(r *Report) {
+			captureChild(r, Holder{PID: 3, Command: "git", FD: 1})
+		}, "1 (client) waits for 2 (server), whose descendant 3 (git) reads the stdin of 2 (a)"},
+		{"a server that reads the output of a pipeline at its standard input", func(r *Report) {
+			captureChild(r, Holder{PID: 4, Command: "sh", FD: 1})
+			r.all[3] = Proc{PID: 3, Parent: 4}
+			r.all[4] = Proc{PID: 4, Parent: 2}
+		}, "whose descendant 3 (git) reads the stdin of 2 (a)"},
+		{"a server at work, whose child reads its standard input", func(r *Report) {
+			captureChild(r, Holder{PID: 3, Command: "git", FD: 1})
+			r.all[2] = Proc{PID: 2, running: true}
+		}, ""},
 		{"a server at work", func(r *Report) { r.all[2] = Proc{PID: 2, running: true} }, ""},
 		{"a server that waits for a helper", func(r *Report) {
 			r.Channels = append(r.Channels, Channel{ID: "c", Writers: []Holder{{PID: 3, FD: 1}},
@@ -371,7 +383,7 @@ func TestAnIdleServerIsBlamedForNothingUncertain(t *testing.T) {
 			continue
 		}
 		kind := MutualRead
-		if strings.Contains(row.says, "child") {
+		if strings.Contains(row.says, "whose descendant") {
 			kind = ChildAtStdin
 		}
 		if len(found) != 1 || found[0].PID != 2 || found[0].Kind != kind ||
@@ -379,6 +391,16 @@ func TestAnIdleServerIsBlamedForNothingUncertain(t *testing.T) {
 			t.Errorf("%s: found %+v, want one that says %q", row.name, found, row.says)
 		}
 	}
+}
+
+// captureChild lets the server of r read what writer writes, and its child git its standard input.
+func captureChild(r *Report, writer Holder) {
+	r.all[3] = Proc{PID: 3, Parent: 2}
+	in := &r.Channels[0]
+	in.Readers = []Holder{{PID: 2, Command: "server"},
+		{PID: 3, Command: "git", Waits: true, inCall: true}}
+	r.Channels = append(r.Channels, Channel{ID: "c", Writers: []Holder{writer},
+		Readers: []Holder{{PID: 2, Command: "server", FD: 3, Waits: true}}})
 }
 
 // A wrapper such as npx waits for the server that it started, which has its input and its output.
@@ -390,10 +412,16 @@ func TestAWrapperIsNoServerWhoseChildReadsItsInput(t *testing.T) {
 		{PID: 2, Command: "npx", waitsForChild: true},
 		{PID: 3, Command: "node", Waits: true, inCall: true},
 	}
-	out.Writers = append(out.Writers, Holder{PID: 3, Command: "node", FD: 1})
-	for _, d := range r.diagnose() {
-		if strings.Contains(d.Sentence, "waits for its child") {
-			t.Error(d.Sentence)
+	for _, writer := range []Holder{
+		{PID: 3, Command: "node", FD: 1},
+		{PID: 4, Command: "tee", FD: 1}, // node | tee
+	} {
+		r.all[writer.PID] = Proc{PID: writer.PID, Parent: 2}
+		out.Writers = []Holder{{PID: 2, Command: "npx", FD: 1}, writer}
+		for _, d := range r.diagnose() {
+			if strings.Contains(d.Sentence, "whose descendant") {
+				t.Error(d.Sentence)
+			}
 		}
 	}
 }

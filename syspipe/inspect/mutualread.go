@@ -2,6 +2,7 @@ package inspect
 
 import (
 	"fmt"
+	"os"
 	"slices"
 	"strings"
 )
@@ -67,28 +68,27 @@ func (f *finder) checkMutualRead() {
 	}
 }
 
-// checkChildAtStdin finds a server that waits for a child that reads the standard input of the
-// server, while the client waits for the server. The child must not have the output of the server:
-// a wrapper leaves both to its child, and waits for it.
+// checkChildAtStdin finds a server that does not read its standard input while a descendant does,
+// and the client waits for the server. If the client is this process, it counts as waiting, too. No
+// descendant may have the output of the server: a wrapper leaves both to its child.
 func (f *finder) checkChildAtStdin(in *Channel) {
-	for _, child := range in.Readers {
-		i := slices.IndexFunc(in.Readers, func(h Holder) bool {
-			return h.FD == stdin && h.waitsForChild && h.PID == f.report.all[child.PID].Parent
-		})
-		if !child.inCall || i < 0 {
+	for _, server := range in.Readers {
+		isBelow := func(h Holder) bool { return descends(h.PID, server.PID, f.report.all) }
+		i := slices.IndexFunc(in.Readers, func(h Holder) bool { return h.inCall && isBelow(h) })
+		if server.FD != stdin || server.Waits || f.report.all[server.PID].running || i < 0 {
 			continue
 		}
-		server := in.Readers[i]
 		for _, out := range f.report.Channels {
 			j := slices.IndexFunc(out.Readers, func(h Holder) bool {
-				return h.Waits && holds(in.Writers, h.PID)
+				return (h.Waits || h.PID == os.Getpid()) && holds(in.Writers, h.PID)
 			})
-			if j < 0 || !holds(out.Writers, server.PID) || holds(out.Writers, child.PID) {
+			isShared := slices.ContainsFunc(out.Writers, isBelow)
+			if j < 0 || !holds(out.Writers, server.PID) || isShared {
 				continue
 			}
-			const says = "%s waits for %s, which waits for its child %s, and that one reads " +
-				"the stdin of %d (%s): start it with another stdin, such as /dev/null"
-			text := fmt.Sprintf(says, out.Readers[j], server, child, server.PID, in.ID)
+			const says = "%s waits for %s, whose descendant %s reads the stdin of %d (%s): " +
+				"unless that is meant, start it with another stdin, such as /dev/null"
+			text := fmt.Sprintf(says, out.Readers[j], server, in.Readers[i], server.PID, in.ID)
 			f.add(Diagnosis{Kind: ChildAtStdin, Sentence: text, PID: server.PID}, in, &out)
 			return
 		}
