@@ -370,9 +370,6 @@ func (d *Driver) repeat(size int, flags ...string) string {
 func (d *Driver) setFailure(t *results.Target, out target.Outcome, size int, flags ...string) {
 	t.Verdict = string(out.Verdict)
 	t.Evidence.Advice = out.Advice(d.repeat(size, flags...))
-	if out.Verdict == target.InFrames {
-		t.Evidence.Advice += "; to drive it for a client of its own: --framing " + d.Framing()
-	}
 	t.Evidence.Failure = out.Evidence
 	t.Evidence.Why = out.Why
 }

@@ -119,6 +119,7 @@ func TestSweepNamesWhatOneSizeMeets(t *testing.T) {
 		{"die 5000", killed},
 		{"endless 5000", target.Endless},
 		{"trace", "exit 1"},
+		{"properties", "exit 1"},
 		{"panics", "exit 2"},
 	} {
 		t.Run(row.job, func(t *testing.T) {
@@ -141,6 +142,10 @@ func TestSweepNamesWhatOneSizeMeets(t *testing.T) {
 			}
 			if row.job == "trace" && !strings.Contains(strings.Join(r.Evidence.Failure.StderrTail,
 				" "), "the buffer exceeds 5000 bytes") {
+				t.Errorf("its last words: %q", r.Evidence.Failure.StderrTail)
+			}
+			if row.job == "properties" && !slices.Equal(r.Evidence.Failure.StderrTail,
+				[]string{"Error [ERR_X]: no such buffer"}) {
 				t.Errorf("its last words: %q", r.Evidence.Failure.StderrTail)
 			}
 			if row.job == "panics" && !slices.Equal(r.Evidence.Failure.StderrTail,

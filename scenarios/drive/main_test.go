@@ -416,6 +416,16 @@ var servers = map[string]func(arg string) error{
 			fmt.Println(line)
 		})
 	},
+	"properties": func(string) error { // as node prints an error that has some
+		return each(func(line string) {
+			if len(line) > 5000 {
+				fmt.Fprintln(os.Stderr, "Error [ERR_X]: no such buffer\n    at f (x.js:1:1) {\n"+
+					"  code: 'ERR_X',\n  cause: {}\n}\n\nNode.js v24.0.0")
+				os.Exit(1)
+			}
+			fmt.Println(line)
+		})
+	},
 	"panics": func(string) error {
 		return each(func(line string) {
 			if len(line) > 5000 {
@@ -485,6 +495,19 @@ var servers = map[string]func(arg string) error{
 			if !held {
 				out.Flush()
 			}
+		})
+	},
+	// refuses every request; before it refuses one that has the text, it reads what a child writes
+	// that has its standard input
+	"captures": func(text string) error {
+		return each(func(line string) {
+			if strings.Contains(line, text) {
+				cmd := exec.Command(self())
+				cmd.Env = append(os.Environ(), serverJob+"=silent")
+				cmd.Stdin = os.Stdin
+				_, _ = cmd.Output()
+			}
+			fmt.Println(refusal(line))
 		})
 	},
 	"reserve": reserve,

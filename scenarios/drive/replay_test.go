@@ -14,6 +14,7 @@ import (
 	"github.com/pipebench/pipebench/results"
 	"github.com/pipebench/pipebench/scenarios/drive"
 	"github.com/pipebench/pipebench/scenarios/internal/target"
+	"github.com/pipebench/pipebench/syspipe/proc"
 )
 
 func recording(t *testing.T, text string) []payload.Message {
@@ -624,23 +625,37 @@ func TestProseIsNotReplayedToAServerOfJSON(t *testing.T) {
 	}
 }
 
-// An answer that was written and not flushed comes at the end of the server's input.
-func TestAReplayNamesAnAnswerThatIsNotFlushed(t *testing.T) {
+// An answer that was written and not flushed comes at the end of the server's input, and so does one
+// for which the server waits for a child that reads its input.
+func TestAReplayNamesAnAnswerThatComesAtTheEnd(t *testing.T) {
 	t.Parallel()
-	o := server("unflushed hover")
-	o.Protocol = "jsonrpc"
-	o.Patience = time.Second
-	set := new(results.Set)
-	const text = `{"jsonrpc":"2.0","id":7,"method":"x"}
+	for job, says := range map[string]string{
+		"unflushed hover": "flush after each answer",
+		"captures hover":  ", whose descendant ",
+	} {
+		t.Run(job, func(t *testing.T) {
+			t.Parallel()
+			if !proc.TellsOfOthers && job == "captures hover" {
+				says = "or a child of it reads its standard input"
+			}
+			o := server(job)
+			o.Protocol = "jsonrpc"
+			o.Patience = time.Second
+			set := new(results.Set)
+			const text = `{"jsonrpc":"2.0","id":7,"method":"x"}
 {"jsonrpc":"2.0","id":8,"method":"hover"}
 `
-	if err := begin(t, o).Replay(t.Context(), recording(t, text), keepIn(set)); err != nil {
-		t.Fatal(err)
-	}
-	kept := set.Targets[0]
-	const want = "; it came at the end of the input"
-	if kept.Verdict != string(target.Buffered) || !strings.HasSuffix(kept.Evidence.Why, want) {
-		t.Errorf("%s: %q", kept.Verdict, kept.Evidence.Why)
+			if err := begin(t, o).Replay(t.Context(), recording(t, text), keepIn(set)); err != nil {
+				t.Fatal(err)
+			}
+			kept := set.Targets[0]
+			e := kept.Evidence
+			const want = "; it came at the end of the input"
+			if kept.Verdict != string(target.Buffered) || !strings.HasSuffix(e.Why, want) ||
+				!strings.Contains(e.Advice, says) {
+				t.Errorf("%s: %q; %q, want %q", kept.Verdict, e.Why, e.Advice, says)
+			}
+		})
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 	"github.com/pipebench/pipebench/results/stat"
 	"github.com/pipebench/pipebench/results/view"
 	"github.com/pipebench/pipebench/scenarios/internal/child"
+	"github.com/pipebench/pipebench/syspipe/inspect"
 	"github.com/pipebench/pipebench/syspipe/proc"
 )
 
@@ -28,7 +29,6 @@ const (
 func (s *Server) Explain(ctx context.Context, before Usage, out *Outcome) {
 	out.Evidence = cmp.Or(out.Evidence, new(results.FailureEvidence))
 	e := out.Evidence
-	out.oneRead = s.Protocol().OneRead.Load()
 	e.Accepted = out.accepted
 	e.SentBefore = before.Sent
 	e.ServedBefore = s.served[Tool]
@@ -76,11 +76,13 @@ func (s *Server) Explain(ctx context.Context, before Usage, out *Outcome) {
 }
 
 // explainAtEnd ends the server's input if the server has answered nothing since a request and does
-// not compute. If the answer comes then, the verdict becomes Buffered.
+// not compute. If the answer comes then, the verdict becomes Buffered; a child that read the input
+// before is named.
 func (s *Server) explainAtEnd(out *Outcome) {
 	if out.Verdict != Deaf || out.Evidence.Probe != probeSilent || out.Evidence.Computed {
 		return
 	}
+	report, err := inspect.Process(s.Process.Cmd.Process.Pid)
 	s.CloseInput()
 	child.Within(s.Closed(), LeaveAtEnd)
 	select {
@@ -88,6 +90,15 @@ func (s *Server) explainAtEnd(out *Outcome) {
 		out.Verdict = Buffered
 		out.Why += "; it came at the end of the input"
 	default:
+		return
+	}
+	if err != nil {
+		return // the advice on the verdict names both causes
+	}
+	for _, d := range report.Diagnoses {
+		if d.Kind == inspect.ChildAtStdin {
+			out.advice = d.Sentence
+		}
 	}
 }
 
@@ -275,6 +286,9 @@ func (s *Server) StderrLines() []string {
 		if strings.HasPrefix(line, "fatal error: ") || strings.HasPrefix(line, "panic: ") {
 			break // stacks of a Go program follow
 		}
+	}
+	if failure >= 0 && strings.Trim(out[len(out)-1], "{}[]()") == "" {
+		out = out[:failure+1] // Node prints the properties of an error below its message
 	}
 	last := max(0, len(out)-quotedLines)
 	if failure >= 0 && failure < last { // it would be cut off: quote it first

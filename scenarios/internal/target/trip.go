@@ -38,7 +38,6 @@ type Outcome struct {
 	accepted int64           // bytes of the request that the pipe took, framing included
 
 	nonBlocking bool // the server's standard output is known to be non-blocking
-	oneRead     bool // the server is known to take what one read returns for one message
 }
 
 // Lives reports whether the server can be asked again.

@@ -79,9 +79,9 @@ var advice = map[Verdict]string{
 		"time, with a lock around header and body",
 	Buffered: "its output is block-buffered, as standard output is on a pipe unless the program " +
 		"says otherwise: flush after each answer (in Python flush=True or python -u; stdbuf -oL, " +
-		"jq --unbuffered)",
+		"jq --unbuffered); or a child of it reads its standard input: start that with another",
 	InFrames: "MCP sends each message as one line, however long: its clients take frames for " +
-		"broken JSON, and wait for the answer in vain",
+		"broken JSON, and wait for the answer in vain; for a client of its own: --framing adaptive",
 	Endless: "what the server writes has no end of a message: it may be in another framing, or " +
 		"an answer that never ends",
 	Overloaded: "the server, or this machine beside it, does not keep up: ask for a lower rate, " +
@@ -143,13 +143,10 @@ const AdviceReads = "does it take each read for one message? a notification and 
 
 // adviceOnArrivals is about messages that came in place of an answer.
 func (o *Outcome) adviceOnArrivals() string {
-	const unread = "it could not read the request"
 	switch {
-	case o.arrivals.refused && o.oneRead:
-		return unread // a warning names the cause
 	case o.arrivals.refused:
-		return unread + ": does it limit the length of a line (readline(n), fgets, a scanner's " +
-			"buffer)? " + AdviceReads
+		return "it could not read the request: does it limit the length of a line " +
+			"(readline(n), fgets, a scanner's buffer)? " + AdviceReads
 	case o.arrivals.id != "":
 		return adviceOnID
 	}
@@ -258,8 +255,6 @@ func (e *HandshakeError) Advice() string {
 	case ErrorReply:
 		return "it can be spoken to: look at what it answered, and whether protocol, framing and " +
 			"tool are those that it has"
-	case InFrames:
-		return InFrames.Advice() + "; for a client of its own: --framing adaptive"
 	case Deaf:
 		if e.fellSilent {
 			return AdviceReads
