@@ -143,7 +143,6 @@ type measured map[results.Cell]map[int]value
 func (m measured) cells() []results.Cell { return slices.SortedFunc(maps.Keys(m), compareCells) }
 
 // together returns one value for each machine, and what is left of each measurement after that.
-// Its interval is as wide as that of a usual measurement.
 func (m measured) together() (all []value, left matrix[results.Cell]) {
 	left = make(matrix[results.Cell])
 	below := make(map[int][]float64)
@@ -156,9 +155,19 @@ func (m measured) together() (all []value, left matrix[results.Cell]) {
 		}
 	}
 	for i, mid := range left.polish() {
-		all = append(all, value{i, mid, mid - medianOf(below[i]), mid + medianOf(above[i])})
+		width := relativeWidth(len(below[i]))
+		lo := mid - width*medianOf(below[i])
+		hi := mid + width*medianOf(above[i])
+		all = append(all, value{i, mid, lo, hi})
 	}
 	return all, left
+}
+
+// relativeWidth returns how wide the interval of a median of n measurements is, in interval widths
+// of one of them. It is at least a half, because all measurements of a run may share a cause.
+func relativeWidth(n int) float64 {
+	const ofMedian = 1.25 // it is so many times less exact than a mean
+	return min(1, max(0.5, ofMedian/math.Sqrt(float64(n))))
 }
 
 // differences returns how machines differ in all measurements together. Measurements in which a

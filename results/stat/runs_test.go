@@ -156,6 +156,63 @@ func alikeFleet(rng *rand.Rand, runs, streams int, luck float64, sample func() f
 	return f
 }
 
+// A framing that is slower on half of the machines is found in usual noise, and no other.
+func TestAPlantedDifferenceIsFoundInNoise(t *testing.T) {
+	t.Parallel()
+	rng := rand.New(rand.NewPCG(105, 106))
+	const trials = 5
+	missed, wrong, wrongAlike, all := 0, 0, 0, 0
+	for _, machines := range []int{2, 4, 12, 24} {
+		for _, noise := range []float64{0.02, 0.05, 0.08, 0.1, 0.12} {
+			for range trials {
+				all++
+				sample := func() float64 { return noise * rng.NormFloat64() }
+				f := alikeFleet(rng, machines, 8, 0, sample)
+				if found := Differences(f.Members()); len(found) > 0 {
+					wrongAlike++
+					t.Logf("%d equal machines, noise %v: %+v", machines, noise, found)
+				}
+				for i, run := range f.runs {
+					if i < machines/2 {
+						f.slow(run, "length-prefix", 1.3)
+					}
+				}
+				found := Differences(f.Members())
+				isPlanted := func(d Difference) bool {
+					return d.Framing == "length-prefix" && len(d.Groups) == 2 && !d.ByDegrees &&
+						len(d.Groups[0].Members) == machines/2
+				}
+				if !slices.ContainsFunc(found, isPlanted) {
+					missed++
+					t.Logf("%d machines, noise %v: missed: %+v", machines, noise, found)
+				}
+				isOther := func(d Difference) bool { return d.Framing != "length-prefix" }
+				if slices.ContainsFunc(found, isOther) {
+					wrong++
+					t.Logf("%d machines, noise %v: others: %+v", machines, noise, found)
+				}
+			}
+		}
+	}
+	t.Logf("of %d: missed %d, others %d; alike but told to differ: %d", all, missed, wrong,
+		wrongAlike)
+	if 20*missed > all || 20*wrong > all || 20*wrongAlike > all {
+		t.Errorf("of %d fleets, the difference is missed in %d, and others are told in %d; of "+
+			"as many without, one is told in %d", all, missed, wrong, wrongAlike)
+	}
+}
+
+// slow makes a framing slower in a run.
+func (f *Fleet) slow(run *fleetRun, framing string, factor float64) {
+	for at, cell := range f.cells {
+		if cell.Framing == framing {
+			for i := range run.samples[at] {
+				run.samples[at][i].value /= factor
+			}
+		}
+	}
+}
+
 // Starts of one recorded run, dealt out to two runs, do not disagree.
 func TestHalvesOfRecordedRunsDoNotDisagree(t *testing.T) {
 	const folder = "../../cmd/pipebench/testdata/screens/"
