@@ -87,29 +87,19 @@ func differences(members []Member, isWanted func(results.Cell) bool) []Differenc
 		if subject == everything {
 			least = slowFactor
 		}
-		compared := m.cells()
 		for _, d := range m.differences(least) {
 			d.Framing = subject.Framing
-			d.Compared = compared
+			d.Compared = m.cells()
 			all = append(all, d)
 		}
 	}
+	rank := map[string]int{"": -2, results.FramingRaw: -1} // 0 of other framings
 	slices.SortFunc(all, func(a, b Difference) int {
-		return cmp.Or(a.rank()-b.rank(), cmp.Compare(b.Ratio(), a.Ratio()),
+		return cmp.Or(rank[a.Framing]-rank[b.Framing], cmp.Compare(b.Ratio(), a.Ratio()),
 			compareCells(a.Cells[0], b.Cells[0]),
 			slices.Compare(a.Groups[0].Members, b.Groups[0].Members))
 	})
 	return all
-}
-
-func (d Difference) rank() int {
-	switch d.Framing {
-	case "":
-		return 0
-	case results.FramingRaw:
-		return 1
-	}
-	return 2
 }
 
 // Speeds returns how many times faster everything is on each machine than on the usual ones, or 0
@@ -142,7 +132,9 @@ type measured map[results.Cell]map[int]value
 
 func (m measured) cells() []results.Cell { return slices.SortedFunc(maps.Keys(m), compareCells) }
 
-// together returns one value for each machine, and what is left of each measurement after that.
+// together returns one value for each machine, and what is left of each measurement after that. A
+// mean of n measurements is the root of n times as exact as one, and 1.25 times as exact as a
+// median. The interval is at least half as wide as that of one: a run may have a shared cause.
 func (m measured) together() (all []value, left matrix[results.Cell]) {
 	left = make(matrix[results.Cell])
 	below := make(map[int][]float64)
@@ -155,19 +147,12 @@ func (m measured) together() (all []value, left matrix[results.Cell]) {
 		}
 	}
 	for i, mid := range left.polish() {
-		width := relativeWidth(len(below[i]))
+		width := min(1, max(0.5, 1.25/math.Sqrt(float64(len(below[i])))))
 		lo := mid - width*medianOf(below[i])
 		hi := mid + width*medianOf(above[i])
 		all = append(all, value{i, mid, lo, hi})
 	}
 	return all, left
-}
-
-// relativeWidth returns how wide the interval of a median of n measurements is, in interval widths
-// of one of them. It is at least a half, because all measurements of a run may share a cause.
-func relativeWidth(n int) float64 {
-	const ofMedian = 1.25 // it is so many times less exact than a mean
-	return min(1, max(0.5, ofMedian/math.Sqrt(float64(n))))
 }
 
 // differences returns how machines differ in all measurements together. Measurements in which a
@@ -244,23 +229,20 @@ func groupsOf(all []value, least, noise float64) []Difference {
 	})
 	gap := math.Log(least)
 	var groups [][]value
-	first, largest := 0, 0
+	first := 0
 	for i, v := range all {
-		isEnd := i+1 == len(all) || v.isApart(all[i+1], gap, noise)
-		if !isEnd {
-			continue
-		}
-		groups = append(groups, all[first:i+1])
-		first = i + 1
-		if last := len(groups) - 1; len(groups[last]) >= len(groups[largest]) {
-			largest = last
+		if i+1 == len(all) || v.isApart(all[i+1], gap, noise) {
+			groups = append(groups, all[first:i+1])
+			first = i + 1
 		}
 	}
 	var found []Difference
 	rest := all
-	if len(groups) > 1 && (len(groups) <= mostGroups || 2*len(groups[largest]) >= len(all)) {
-		found = append(found, newDifference(groups))
-		rest = groups[largest]
+	parted := newDifference(groups)
+	usual := groups[parted.Usual()]
+	if len(groups) > 1 && (len(groups) <= mostGroups || 2*len(usual) >= len(all)) {
+		found = append(found, parted)
+		rest = usual
 	}
 	last := len(rest) - 1
 	if last > 1 && rest[0].isApart(rest[last], gap, 2) {

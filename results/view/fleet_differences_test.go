@@ -158,7 +158,12 @@ func TestAFleetIsToldByItsTruth(t *testing.T) {
 		{"all framings, not raw", slow(2, 1, map[string]float64{
 			"ndjson": 2, "content-length": 2, "length-prefix": 2, "chunked:61440": 2,
 		}), []string{
-			compared + "ndjson is 2.0 times slower on n01 than on n02.",
+			"Compared with raw, all framings are 2.0 times slower on n01 than on n02.",
+		}},
+		{"all framings, one of them more", slow(2, 1, map[string]float64{
+			"ndjson": 3, "content-length": 2, "length-prefix": 2, "chunked:61440": 2,
+		}), []string{
+			compared + "ndjson is 3.0 times slower on n01 than on n02.",
 			compared + "content-length is 2.0 times slower on n01 than on n02.",
 			compared + "60 KiB chunks are 2.0 times slower on n01 than on n02.",
 			compared + "length-prefix is 2.0 times slower on n01 than on n02.",
@@ -544,7 +549,8 @@ func TestATableSaysWhereRawIsUnusual(t *testing.T) {
 	}
 }
 
-// The first table has a column for a label in a sentence. There is no table if nothing differs.
+// The first table has a column for a label in a sentence. There is no table if neither the speeds
+// nor the properties of the machines differ.
 func TestTheFirstTableHasTheLabelsOfTheSentences(t *testing.T) {
 	machines := with(alike(12), func(i int, m *resultstest.Machine) {
 		m.Labels = map[string]string{"zone": []string{"eu-a", "eu-b", "us-a"}[i%3], "node": m.Name}
@@ -556,9 +562,12 @@ func TestTheFirstTableHasTheLabelsOfTheSentences(t *testing.T) {
 	if got := textOf(table); !strings.HasPrefix(got, "n03, n06, n09 and n12 | 0.50 | us-a\n") {
 		t.Errorf("rows %q", got)
 	}
-	sections := FleetSections(stat.FleetOf(setOf(alike(3)...)).Members(), nil)
-	if len(sections[0].Tables) > 0 {
-		t.Errorf("tables %+v", sections[0].Tables)
+	onlyNdjson := slow(3, 1, map[string]float64{"ndjson": 1.5})
+	for _, machines := range [][]resultstest.Machine{alike(3), onlyNdjson} {
+		sections := FleetSections(stat.FleetOf(setOf(machines...)).Members(), nil)
+		if len(sections[0].Tables) > 0 {
+			t.Errorf("tables %+v", sections[0].Tables)
+		}
 	}
 }
 
@@ -576,5 +585,24 @@ func TestANoteSaysWhichRunsCountAsAlike(t *testing.T) {
 		"and a framing or raw by less than a tenth."
 	if !slices.Contains(section.Notes, want) {
 		t.Errorf("notes %q", section.Notes)
+	}
+}
+
+// A sentence does not name the few measurements in which it was not seen: noise may hide it there.
+func TestASentenceCountsMeasurements(t *testing.T) {
+	var d stat.Difference
+	for _, size := range []int{4000, 65_000} {
+		for _, placement := range []string{"same", "cross"} {
+			d.Compared = append(d.Compared, results.UsualCell("ndjson", "stream", placement, size))
+		}
+	}
+	d.Cells = d.Compared[:3]
+	if got := measurementsOf(d); got != "3 of 4 measurements" {
+		t.Errorf("got %q", got)
+	}
+	d.Cells = d.Compared
+	d.Compared = append(d.Compared, results.UsualCell("ndjson", "roundtrip", "same", 4000))
+	if got := measurementsOf(d); got != "4 of 5 measurements (streams)" {
+		t.Errorf("got %q", got)
 	}
 }

@@ -72,7 +72,7 @@ func (c comparison) rows() [][]int {
 }
 
 // machineTable has the speed of everything on the machines, and the properties in which they
-// differ. It has no row if all machines are alike.
+// differ. It has no row if all machines are alike in these.
 func (c comparison) machineTable() Table {
 	t := Table{Columns: []Column{
 		{Title: "machine", Style: Long, Key: true},
@@ -99,13 +99,18 @@ func (c comparison) machineTable() Table {
 		}
 		t.Append(texts...)
 	}
-	if len(t.Rows) < 2 || len(t.Rows) > mostGroups {
+	telling := make(map[int]bool) // columns beside the names
+	for _, row := range t.Rows {
+		for i := 1; i < len(row); i++ {
+			if row[i].Text != t.Rows[0][i].Text {
+				telling[i] = true
+			}
+		}
+	}
+	if len(telling) == 0 || len(t.Rows) > mostGroups {
 		return Table{}
 	}
-	return t.withColumns(func(i int) bool {
-		differs := func(row []Value) bool { return row[i].Text != t.Rows[0][i].Text }
-		return i < 2 && t.hasText(i) || slices.ContainsFunc(t.Rows, differs)
-	})
+	return t.withColumns(func(i int) bool { return i < 2 && t.hasText(i) || telling[i] })
 }
 
 // valuesOf lists the values that a property has on some machines.

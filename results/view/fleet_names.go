@@ -53,7 +53,6 @@ func FramingGroups(members []stat.Member) map[string][]Group {
 // place says on which machines or in which runs something is so.
 func (c comparison) place(d stat.Difference, g stat.SpeedGroup) string {
 	name := c.name(d, g)
-	first := c.members[g.Members[0]]
 	switch {
 	case !c.areRuns:
 		return "on " + name
@@ -61,7 +60,7 @@ func (c comparison) place(d stat.Difference, g stat.SpeedGroup) string {
 		return "in " + name
 	case len(g.Members) > 1:
 		return "in the runs of " + name
-	case strings.HasPrefix(first.Environment().Run, first.Name):
+	case strings.HasPrefix(c.members[g.Members[0]].Environment().Run, name):
 		return "in run " + name
 	}
 	return "in the run of " + name
@@ -70,13 +69,9 @@ func (c comparison) place(d stat.Difference, g stat.SpeedGroup) string {
 // name names the machines of a group by what they have in common and no other machine has. It names
 // a few of them, too.
 func (c comparison) name(d stat.Difference, g stat.SpeedGroup) string {
-	all := 0
-	for _, other := range d.Groups {
-		all += len(other.Members)
-	}
 	common, _ := c.common(d, g)
 	switch {
-	case common != "" && all > stat.FewMachines:
+	case common != "" && len(c.members) > stat.FewMachines:
 		return common
 	case common != "":
 		return common + " (" + c.names(g.Members) + ")"

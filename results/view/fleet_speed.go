@@ -21,11 +21,9 @@ func isTrip(c results.Cell) bool { return c.Pattern == results.PatternRoundtrip 
 
 func newComparison(members []stat.Member) comparison {
 	found := stat.Differences(members)
-	return comparison{
-		members:     members,
-		differences: found,
-		speeds:      stat.Speeds(members, found),
-	}
+	c := comparison{members: members, differences: found, speeds: stat.Speeds(members, found)}
+	c.joinFramings()
+	return c
 }
 
 func (c comparison) sentences() []string {
@@ -110,6 +108,32 @@ func inOrder(d stat.Difference) []stat.SpeedGroup {
 	return append(groups, d.Groups[usual])
 }
 
+// allFramings is the Framing of a difference that is about all framings but raw.
+const allFramings = "all framings"
+
+// joinFramings makes one difference of those in streams of all framings if they are about as large,
+// between the same machines, and in all measurements.
+func (c *comparison) joinFramings() {
+	isOfFraming := func(d stat.Difference) bool {
+		return d.Framing != "" && d.Framing != results.FramingRaw && !isTrip(d.Cells[0])
+	}
+	each := selected(c.differences, isOfFraming)
+	if len(each) < 2 || len(each) != len(c.mainStream().cells) {
+		return
+	}
+	sameMembers := func(a, b stat.SpeedGroup) bool { return slices.Equal(a.Members, b.Members) }
+	for _, d := range each {
+		isAsLarge := each[0].Ratio() < leastRatio*d.Ratio() // the largest is first
+		if !isAsLarge || len(d.Cells) < len(d.Compared) ||
+			!slices.EqualFunc(d.Groups, each[0].Groups, sameMembers) {
+			return
+		}
+	}
+	all := each[len(each)/2]
+	all.Framing = allFramings
+	c.differences = append(slices.DeleteFunc(c.differences, isOfFraming), all)
+}
+
 // subject begins a sentence. What differs on a machine is always told beside everything there.
 func (c comparison) subject(d stat.Difference) string {
 	phrase := results.FramingPhrase(d.Framing)
@@ -120,6 +144,8 @@ func (c comparison) subject(d stat.Difference) string {
 	switch {
 	case d.Framing == "":
 		return "everything is "
+	case d.Framing == allFramings:
+		return "compared with raw, all framings are "
 	case isTrip(d.Cells[0]):
 		return "compared with other framings, round trips of " + phrase + " are "
 	}
@@ -143,13 +169,14 @@ func oddRaw(members []stat.Member, cell results.Cell) []string {
 }
 
 // measurementsOf says in how many measurements a difference was found and, if it is so with certain
-// messages or on certain CPUs alone, with which. It names the others if they are one or two.
+// messages or on certain CPUs alone, or in streams alone, with which.
 func measurementsOf(d stat.Difference) string {
 	text := fmt.Sprintf("%d of %d measurements", len(d.Cells), len(d.Compared))
 	size := func(c results.Cell) string { return SizeTitle(c.Size) }
 	placement := func(c results.Cell) string { return results.PlacementPhrase(c.Placement) }
+	pattern := func(c results.Cell) string { return c.Pattern + "s" }
 	var alone []string
-	for _, title := range []func(results.Cell) string{size, placement} {
+	for _, title := range []func(results.Cell) string{pattern, size, placement} {
 		own := grouped(d.Cells, title)
 		if len(own) == len(grouped(d.Compared, title)) {
 			continue
@@ -163,14 +190,5 @@ func measurementsOf(d stat.Difference) string {
 	if len(alone) > 0 {
 		return text + " (" + strings.Join(alone, ", ") + ")"
 	}
-	isOther := func(c results.Cell) bool { return !slices.Contains(d.Cells, c) }
-	others := selected(d.Compared, isOther)
-	if len(others) > 2 {
-		return text
-	}
-	var names []string
-	for _, cell := range others {
-		names = append(names, strings.TrimSpace(results.CellName(cell)))
-	}
-	return text + " (not " + strings.Join(names, " or ") + ")"
+	return text
 }

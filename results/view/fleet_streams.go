@@ -79,16 +79,13 @@ func (c comparison) mainStream() fleetStream {
 			len(measuredOn(c.members, b))-len(measuredOn(c.members, a)),
 			cmp.Compare(sizeDistance(a[0].Size), sizeDistance(b[0].Size)))
 	})
-	order := func(cell results.Cell) int {
-		at := slices.IndexFunc(c.differences, func(d stat.Difference) bool {
-			return d.Framing == cell.Framing
-		})
-		if at < 0 {
-			return len(c.differences)
-		}
-		return at
+	told := make(map[string]int) // by framing: more in an earlier sentence
+	for i, d := range c.differences {
+		told[d.Framing] = max(told[d.Framing], len(c.differences)-i)
 	}
-	slices.SortStableFunc(main, func(a, b results.Cell) int { return order(a) - order(b) })
+	slices.SortStableFunc(main, func(a, b results.Cell) int {
+		return told[b.Framing] - told[a.Framing]
+	})
 	return fleetStream{cells: main, all: len(streams)}
 }
 

@@ -70,17 +70,6 @@ func (c *concern) addOdd(found comparison) {
 	}
 }
 
-// addNoisy adds a machine with most figures too noisy.
-func (c *concern) addNoisy(m stat.Member) {
-	what := fmt.Sprintf("most comparisons with raw bytes are too noisy, or have fewer than %d "+
-		"samples", stat.LeastSamples)
-	var why []string
-	for _, warning := range frequentWarnings(m) {
-		why = append(why, warning.Found)
-	}
-	c.add(m.Name, what, why)
-}
-
 // attentionSection lists machines on which a measurement failed, that stand out, where findings are
 // not as documented, or whose figures are too noisy or in doubt.
 func attentionSection(found comparison) Section {
@@ -101,7 +90,12 @@ func attentionSection(found comparison) Section {
 			refuted.add(m.Name, what, differ)
 		}
 		if m.IsNoisy() && len(m.Disagreement) == 0 {
-			noisy.addNoisy(m)
+			var why []string
+			for _, warning := range frequentWarnings(m) {
+				why = append(why, warning.Found)
+			}
+			noisy.add(m.Name, fmt.Sprintf("most comparisons with raw bytes are too noisy, or have "+
+				"fewer than %d samples", stat.LeastSamples), why)
 		}
 		for _, cell := range m.Doubtful {
 			doubtful.add(m.Name, results.CellName(cell), []string{stat.TwoClusters})
