@@ -402,20 +402,33 @@ func TestAServerThatFailsAfterManyRequestsFailsOverNoSize(t *testing.T) {
 	}
 }
 
-// A server that refuses all calls after some is not said to refuse a size.
+// A server that refuses all calls after some, or one at times, is not said to refuse a size,
+// whether or not its tool echoes.
 func TestAServerThatRefusesAfterManyCallsFailsOverNoSize(t *testing.T) {
 	t.Parallel()
-	d, set := begin(t, server("calls 21 refuses")), new(results.Set)
-	if err := d.Drive(t.Context(), drive.Plan{Sizes: []int{1 << 10}}, keepIn(set)); err != nil {
-		t.Fatal(err)
-	}
-	const says = "the server answers 20 requests of any size, then fails: error reply"
-	if err := drive.Failed(set); err == nil || !strings.HasPrefix(err.Error(), says) {
-		t.Errorf("got %v", err)
-	}
-	last := set.Targets[len(set.Targets)-1]
-	if last.Evidence.Limit != nil || strings.Contains(last.Evidence.Advice, "size") {
-		t.Errorf("found %+v, and advises %q", limitOf(last), last.Evidence.Advice)
+	for job, says := range map[string]string{
+		"calls 21 refuses":        "answers 20 requests of any size, then fails: error reply",
+		"calls 21 refuses stored": "answers 20 requests of any size, then fails: error reply",
+		"calls 2 refuses stored":  "answers 1 request of any size, then fails: error reply",
+		"calls 7 each stored":     "fails after 6 answered requests, ",
+	} {
+		t.Run(job, func(t *testing.T) {
+			t.Parallel()
+			o := server(job)
+			o.Tool = "echo"
+			d, set := begin(t, o), new(results.Set)
+			err := d.Drive(t.Context(), drive.Plan{Sizes: []int{1 << 10}}, keepIn(set))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := drive.Failed(set); err == nil || !strings.HasPrefix(err.Error(), "the server "+says) {
+				t.Errorf("got %v", err)
+			}
+			last := set.Targets[len(set.Targets)-1]
+			if last.Evidence.Limit != nil || strings.Contains(last.Evidence.Advice, "size") {
+				t.Errorf("found %+v, and advises %q", limitOf(last), last.Evidence.Advice)
+			}
+		})
 	}
 }
 

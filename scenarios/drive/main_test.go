@@ -185,10 +185,12 @@ var servers = map[string]func(arg string) error{
 			func(context.Context, struct{}) (string, error) { return "pong", nil })
 		return serve(mcpstdio.Options{Tools: []mcpstdio.Tool{tool}, Stderr: os.Stderr})
 	},
-	"calls": func(arg string) error { // ends at the call of this number, or refuses from there on
+	// ends at the call of this number, or refuses from there on, or refuses each call whose number
+	// is a multiple of it; answers other calls with a text of its own, if there is one
+	"calls": func(arg string) error {
 		n := 0
-		most, refuses := 0, ""
-		fmt.Sscan(arg, &most, &refuses)
+		most, refuses, answers := 0, "", ""
+		fmt.Sscan(arg, &most, &refuses, &answers)
 		return each(func(line string) {
 			e := jsonrpc.Scan([]byte(line))
 			answer := selectively(line)
@@ -209,8 +211,8 @@ var servers = map[string]func(arg string) error{
 					panic(err)
 				}
 				result := fmt.Sprintf(`"result":{"content":[{"type":"text","text":%q}]}`,
-					call.Params.Arguments.Text)
-				if n >= most {
+					cmp.Or(answers, call.Params.Arguments.Text))
+				if refuses == "each" && n%most == 0 || refuses != "each" && n >= most {
 					result = `"error":{"code":-32000,"message":"enough"}`
 				}
 				answer = fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,%s}`+"\n", e.ID, result)

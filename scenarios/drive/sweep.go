@@ -78,10 +78,13 @@ func (d *Driver) measureAgain(
 // judgeSize finds out whether the size of the request r is to blame for its failure, which is in t.
 // If it is not, judgeSize sets AnySize or WorksAnew.
 func (d *Driver) judgeSize(ctx context.Context, r *target.Request, t *results.Target) {
+	if t.Verdict == string(target.InFrames) {
+		return // no request failed
+	}
 	failure := t.Evidence.Failure
 	isRefused := t.Verdict == string(target.ErrorReply)
-	isKnown := isRefused && failure.ServedBefore == 0 || t.Verdict == string(target.InFrames)
-	if isKnown || d.protocol.ToolFails || failure.Characters {
+	failsFirst := failure.ServedBefore == 0 && (isRefused || d.protocol.ToolFails)
+	if failsFirst || failure.Characters {
 		return // the cause is known
 	}
 	d.observe("trying whether the size is to blame")
