@@ -79,6 +79,9 @@ func resultOf(targets []results.Target) DriveResult {
 		r.judge(&results.Target{}, "", growth) // no size failed
 		if r.Passed && targets[0].Evidence.Load == nil {
 			r.text += ", one at a time"
+		} else if r.Passed {
+			r.text = "works under a load of requests of " + results.FormatSize(r.Limit) +
+				", the largest size tried"
 		}
 	}
 	return r

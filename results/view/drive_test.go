@@ -14,6 +14,8 @@ func TestDriveSaysFirstWhetherAServerPassed(t *testing.T) {
 	served := results.Target{Command: []string{"server"}, Size: 64 << 20, Verdict: "ok"}
 	loaded := served
 	loaded.Evidence.Load = &results.LoadEvidence{Inflight: 8}
+	smaller := loaded
+	smaller.Size = 1 << 20
 	slow := results.Target{Command: []string{"server"}, Size: 1 << 20, Verdict: "ok", Samples: []results.Sample{{ElapsedNS: 1_040_000_000, Messages: 1}}}
 	for _, row := range []struct {
 		name, first string
@@ -22,8 +24,8 @@ func TestDriveSaysFirstWhetherAServerPassed(t *testing.T) {
 	}{
 		{"all served", "works to 64 MiB, one at a time", []results.Target{served},
 			view.DriveResult{Passed: true, Limit: 64 << 20}},
-		{"a load", "works to 64 MiB", []results.Target{loaded},
-			view.DriveResult{Passed: true, Limit: 64 << 20}},
+		{"a load", "works under a load of requests of 64 MiB, the largest size tried",
+			[]results.Target{smaller, loaded}, view.DriveResult{Passed: true, Limit: 64 << 20}},
 		{"a size fails under a load",
 			"FAIL under a load of requests of 2 KiB: no reply, process alive",
 			[]results.Target{{Command: []string{"server"}, Size: 1024, Verdict: "ok"},
@@ -193,6 +195,22 @@ func TestAReplayThatPassesNamesAnotherCommandThanCheck(t *testing.T) {
 	}
 	said := strings.Join(strings.Fields(text.String()), " ")
 	if strings.Contains(said, "pipebench check") || !strings.Contains(said, "pipebench inspect") {
+		t.Errorf("it says\n%s", text.String())
+	}
+}
+
+// After a load, the hint does not advise to load the server.
+func TestALoadThatPassesDoesNotAdviseALoad(t *testing.T) {
+	load := results.Target{Command: []string{"server"}, Size: 1 << 10, Verdict: "ok"}
+	load.Evidence.Load = &results.LoadEvidence{Inflight: 8}
+	set := &results.Set{Targets: []results.Target{load}}
+	var text strings.Builder
+	if err := view.WriteDrive(&text, view.FormatTable, set, view.Options{}); err != nil {
+		t.Fatal(err)
+	}
+	said := strings.Join(strings.Fields(text.String()), " ")
+	if strings.Contains(said, "--inflight") ||
+		!strings.Contains(said, "If it hangs with your client: pipebench check --server") {
 		t.Errorf("it says\n%s", text.String())
 	}
 }

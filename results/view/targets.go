@@ -34,8 +34,11 @@ func WriteDrive(w io.Writer, format Format, set *results.Set, o Options) error {
 	switch {
 	case result.Passed && set.Targets[0].Evidence.Replay != nil:
 		p.Notes = append(p.Notes, nextAfterReplay)
+	case result.Passed && set.Targets[0].Evidence.Load != nil:
+		p.Notes = append(p.Notes, "If it hangs with your client: "+nextAfterDrive)
 	case result.Passed:
-		p.Notes = append(p.Notes, nextAfterDrive)
+		p.Notes = append(p.Notes, "If it hangs with your client, which may send several requests "+
+			"at once as --inflight 8 does: "+nextAfterDrive)
 	}
 	return p.Write(w, format, o)
 }
@@ -70,8 +73,7 @@ func (p *Page) addSideEffects(targets []results.Target) {
 }
 
 // nextAfterDrive says what to try next if a server passes here and still hangs with its own client.
-const nextAfterDrive = "If it hangs with your client, which may send several requests at once as " +
-	"--inflight 8 does: pipebench check --server tries what bad clients do, and pipebench " +
+const nextAfterDrive = "pipebench check --server tries what bad clients do, and pipebench " +
 	"inspect PID looks at it while it hangs."
 
 // nextAfterReplay says the same of a replay. It does not name check, which may name the replay.
