@@ -76,7 +76,7 @@ func TestCheckFailsAServerThatDoesNotDoWhatIsWanted(t *testing.T) {
 func TestCheckSaysHowAServerBreaksOnce(t *testing.T) {
 	t.Parallel()
 	said := strings.Join(checked("mcp exit0@20000", drivetest.Limit(1<<20)), "\n")
-	if n := strings.Count(said, "\nthe server ended: its last words"); n != 1 {
+	if n := strings.Count(said, "\nthe server ended; if it ends by size"); n != 1 {
 		t.Errorf("the advice is given %d times:\n%s", n, said)
 	}
 	if !strings.Contains(said, "limit>=1MiB: fails") {

@@ -102,7 +102,7 @@ func (d *Driver) judgeSize(ctx context.Context, r *target.Request, t *results.Ta
 	case isRefused:
 		t.Evidence.Advice = t.Evidence.Why + "; " + target.AdviceRefusal
 	case target.Verdict(t.Verdict).Ended():
-		t.Evidence.Advice = target.AdviceLastWords
+		t.Evidence.Advice = target.AdviceEnded
 	}
 }
 

@@ -96,12 +96,12 @@ var advice = map[Verdict]string{
 
 // Advice for a server that failed, and not over the size of a message: it ended or refused.
 const (
-	AdviceLastWords = "the server ended: its last words on standard error may say why"
-	AdviceRefusal   = "the server refuses and says so"
+	AdviceEnded   = "the server ended"
+	AdviceRefusal = "the server refuses and says so"
 )
 
-const adviceEnd = AdviceLastWords + "; if it ends by size, look for a limit on the length of a " +
-	"line, or on memory"
+const adviceEnd = AdviceEnded + "; if it ends by size, look for a limit on the length of a line, " +
+	"or on memory"
 
 // Advice says what a verdict usually means and what to look at first. It returns "" if all is well.
 func (v Verdict) Advice() string {
