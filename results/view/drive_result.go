@@ -77,14 +77,19 @@ func resultOf(targets []results.Target) DriveResult {
 		r.text += growth
 	default:
 		r.judge(&results.Target{}, "", growth) // no size failed
-		if r.Passed && targets[0].Evidence.Load == nil {
-			r.text += ", one at a time"
-		} else if r.Passed {
-			r.text = "works under a load of requests of " + results.FormatSize(r.Limit) +
-				", the largest size tried"
+		if r.Passed {
+			r.text = passedText(r, targets[0].Evidence.Load)
 		}
 	}
 	return r
+}
+
+// passedText says up to which size a server works, and how requests were sent.
+func passedText(r DriveResult, load *results.LoadEvidence) string {
+	if load == nil {
+		return r.text + ", one at a time"
+	}
+	return "works under a load of requests of " + results.FormatSize(r.Limit) + ", the largest sent"
 }
 
 // reachText returns the largest size that works, and says how far requests and replies were tried.

@@ -24,7 +24,7 @@ func TestDriveSaysFirstWhetherAServerPassed(t *testing.T) {
 	}{
 		{"all served", "works to 64 MiB, one at a time", []results.Target{served},
 			view.DriveResult{Passed: true, Limit: 64 << 20}},
-		{"a load", "works under a load of requests of 64 MiB, the largest size tried",
+		{"a load", "works under a load of requests of 64 MiB, the largest sent",
 			[]results.Target{smaller, loaded}, view.DriveResult{Passed: true, Limit: 64 << 20}},
 		{"a size fails under a load",
 			"FAIL under a load of requests of 2 KiB: no reply, process alive",

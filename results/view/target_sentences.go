@@ -52,7 +52,7 @@ func targetSentence(t results.Target) string {
 			side = e.Side
 			if e.ByRequests {
 				until = ", which is as far as requests went"
-			} else if side == "request" {
+			} else if side == "request" && t.Evidence.Server != nil {
 				until = untilCompared(t.Evidence.Server)
 			}
 		}
@@ -70,8 +70,6 @@ func targetSentence(t results.Target) string {
 // untilCompared says what the search for a limit of requests did not try, or "".
 func untilCompared(server *results.ServerEvidence) string {
 	switch {
-	case server == nil:
-		return ""
 	case server.Uncompared:
 		return "; its answers came, and were not compared"
 	case server.SmallReplies:
@@ -112,21 +110,15 @@ func limitSentence(t results.Target) string {
 		text += fmt.Sprintf(" (payload %s)", stat.FormatBytes(int64(size.PayloadBytes)))
 	}
 	larger := "one byte more"
-	atTwice, often := "", ""
-	if e != nil {
-		if e.CutShort {
-			larger = stat.FormatBytes(int64(e.FailedAt)) // no size in between was tried
-		}
-		if e.AtTwice != t.Verdict {
-			atTwice = e.AtTwice
-		}
-		if e.Flaky {
-			often = ", but not every time"
-		}
+	if e != nil && e.CutShort {
+		larger = stat.FormatBytes(int64(e.FailedAt)) // no size in between was tried
 	}
-	text += "; " + larger + ": " + FailureText(t) + often
-	if atTwice != "" {
-		text += "; twice the limit: " + VerdictText(atTwice)
+	text += "; " + larger + ": " + FailureText(t)
+	if e != nil && e.Flaky {
+		text += ", but not every time"
+	}
+	if e != nil && e.AtTwice != "" && e.AtTwice != t.Verdict {
+		text += "; twice the limit: " + VerdictText(e.AtTwice)
 	}
 	return text
 }

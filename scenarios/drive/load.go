@@ -70,9 +70,8 @@ func (d *Driver) Load(ctx context.Context, l Load, sink Sink) error {
 	}
 	t := d.record()
 	t.Size = int64(request.Size())
-	size := &results.SizeEvidence{PayloadBytes: len(request.Payload())}
+	t.Evidence.Size = &results.SizeEvidence{PayloadBytes: len(request.Payload())}
 	load := &results.LoadEvidence{Inflight: l.Inflight, Rate: l.Rate}
-	t.Evidence.Size = size
 	t.Evidence.Load = load
 	for range loadRounds {
 		r, err := d.loadRound(ctx, l, request)

@@ -78,13 +78,11 @@ func (d *Driver) measureAgain(
 // judgeSize finds out whether the size of the request r is to blame for its failure, which is in t.
 // If it is not, judgeSize sets AnySize or WorksAnew.
 func (d *Driver) judgeSize(ctx context.Context, r *target.Request, t *results.Target) {
-	if t.Verdict == string(target.InFrames) {
-		return // no request failed
-	}
-	failure := t.Evidence.Failure
+	failure := t.Evidence.Failure // nil for InFrames
 	isRefused := t.Verdict == string(target.ErrorReply)
-	failsFirst := failure.ServedBefore == 0 && (isRefused || d.protocol.ToolFails)
-	if failsFirst || failure.Characters {
+	isKnown := t.Verdict == string(target.InFrames) ||
+		failure.ServedBefore == 0 && (isRefused || d.protocol.ToolFails)
+	if isKnown || failure.Characters {
 		return // the cause is known
 	}
 	d.observe("trying whether the size is to blame")
@@ -329,9 +327,7 @@ func (s *series) record() *results.Target {
 		if s.characters {
 			t.Evidence.Failure.Characters = true
 			t.Evidence.Advice = s.out.Why + "; " + target.AdviceOnCharacters
-			return &t
-		}
-		if s.served+s.warmups > 0 {
+		} else if s.served+s.warmups > 0 {
 			warn(&t, "some requests of %s were served before one was not",
 				stat.FormatBytes(t.Size))
 		}
