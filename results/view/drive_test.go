@@ -265,11 +265,12 @@ func TestALimitIsOneOfRepliesOnlyIfSomeOfTheAnswerCame(t *testing.T) {
 		}
 	}
 	cut := results.Target{Verdict: "truncated", ReplyLimit: new(int64(65535))}
+	cut.Evidence.Server = &results.ServerEvidence{Framing: "ndjson"}
 	cut.Evidence.Limit = &results.LimitEvidence{Side: "reply", FailedAt: 65536}
 	cut.Evidence.Failure = &results.FailureEvidence{Partial: 65536}
-	const short = "one byte more: truncated after 65,536 B"
-	if said := view.TargetLine(cut); !strings.HasSuffix(said, short) {
-		t.Errorf("says %q, want %q", said, short)
+	const newline = "one byte more: truncated: all 65,536 B came, its newline did not"
+	if said := view.TargetLine(cut); !strings.HasSuffix(said, newline) {
+		t.Errorf("says %q, want %q", said, newline)
 	}
 	free := results.Target{Verdict: "ok", SearchedTo: new(int64(1024))}
 	free.Evidence.Limit = &results.LimitEvidence{Side: "request"}

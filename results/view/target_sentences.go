@@ -86,6 +86,12 @@ func FailureText(t results.Target) string {
 	if e == nil || e.Partial == 0 {
 		return text
 	}
+	limit := t.Evidence.Limit
+	server := t.Evidence.Server
+	isLine := server != nil && server.Framing == "ndjson"
+	if isLine && limit != nil && limit.Call == "" && int64(limit.FailedAt) == e.Partial {
+		return text + ": all " + stat.FormatBytes(e.Partial) + " came, its newline did not"
+	}
 	return text + " after " + stat.FormatBytes(e.Partial)
 }
 
