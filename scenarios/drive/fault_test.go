@@ -421,7 +421,8 @@ func TestAServerThatRefusesAfterManyCallsFailsOverNoSize(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if err := drive.Failed(set); err == nil || !strings.HasPrefix(err.Error(), "the server "+says) {
+			err = drive.Failed(set)
+			if err == nil || !strings.HasPrefix(err.Error(), "the server "+says) {
 				t.Errorf("got %v", err)
 			}
 			last := set.Targets[len(set.Targets)-1]

@@ -625,8 +625,8 @@ func TestProseIsNotReplayedToAServerOfJSON(t *testing.T) {
 	}
 }
 
-// An answer that was written and not flushed comes at the end of the server's input, and so does one
-// for which the server waits for a child that reads its input.
+// An answer that was written and not flushed comes at the end of the server's input, and so does
+// one for which the server waits for a child that reads its input.
 func TestAReplayNamesAnAnswerThatComesAtTheEnd(t *testing.T) {
 	t.Parallel()
 	for job, says := range map[string]string{
