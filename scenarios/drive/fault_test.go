@@ -364,7 +364,7 @@ func takesTooLong(t *testing.T, pause string) {
 // limit on their size.
 func TestAServerThatFailsAfterManyRequestsFailsOverNoSize(t *testing.T) {
 	t.Parallel()
-	for _, job := range []string{"tired 20", "rests 8", "sums 50000"} {
+	for _, job := range []string{"tired 20", "rests 8", "sums 20000"} {
 		t.Run(job, func(t *testing.T) {
 			t.Parallel()
 			o := server(job)
@@ -378,7 +378,7 @@ func TestAServerThatFailsAfterManyRequestsFailsOverNoSize(t *testing.T) {
 				t.Fatal(err)
 			}
 			says := "of any size, then fails: "
-			if job == "sums 50000" {
+			if job == "sums 20000" {
 				says = "and not over a size: "
 			}
 			err := drive.Failed(set)
@@ -394,8 +394,8 @@ func TestAServerThatFailsAfterManyRequestsFailsOverNoSize(t *testing.T) {
 				}
 			}
 			last := set.Targets[len(set.Targets)-1].Evidence.Failure
-			if job == "sums 50000" &&
-				(last == nil || last.AnySize || last.SentBefore > 50_000+100) {
+			if job == "sums 20000" &&
+				(last == nil || last.AnySize || last.SentBefore > 20_000+100) {
 				t.Errorf("found %+v", last)
 			}
 		})
@@ -407,10 +407,11 @@ func TestAServerThatFailsAfterManyRequestsFailsOverNoSize(t *testing.T) {
 func TestAServerThatRefusesAfterManyCallsFailsOverNoSize(t *testing.T) {
 	t.Parallel()
 	for job, says := range map[string]string{
-		"calls 21 refuses":        "answers 20 requests of any size, then fails: error reply",
-		"calls 21 refuses stored": "answers 20 requests of any size, then fails: error reply",
-		"calls 2 refuses stored":  "answers 1 request of any size, then fails: error reply",
-		"calls 7 each stored":     "fails after 6 answered requests, ",
+		// few calls, which a busy machine reaches, too
+		"calls 5 refuses":        "answers 4 requests of any size, then fails: error reply",
+		"calls 5 refuses stored": "answers 4 requests of any size, then fails: error reply",
+		"calls 2 refuses stored": "answers 1 request of any size, then fails: error reply",
+		"calls 4 each stored":    "fails after 3 answered requests, ",
 	} {
 		t.Run(job, func(t *testing.T) {
 			t.Parallel()
