@@ -1,6 +1,7 @@
 package plots
 
 import (
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -91,22 +92,28 @@ func TestLeversHaveTheirChart(t *testing.T) {
 	}
 }
 
-// A rough gain has no figure in the title, and yields to one that has.
-func TestARoughGainHasNoFigure(t *testing.T) {
+// inWrites returns records of 1,000,000 B messages that were sent in writes of several sizes. It
+// takes the nanoseconds of each sample, by the size of the writes.
+func inWrites(placement string, times map[int][]int64) *results.Set {
 	set := &results.Set{}
-	for _, writeSize := range []int{0, 8192} {
-		r := results.Record{Cell: testCell("ndjson", 1_000_000, "same", "stream")}
+	for _, writeSize := range slices.Sorted(maps.Keys(times)) {
+		r := results.Record{Cell: testCell("ndjson", 1_000_000, placement, "stream")}
 		r.Cell.WriteSize = writeSize
-		for i := range 12 {
-			ns := int64(10e6)
-			if writeSize == 0 {
-				ns = int64(30e6 + 90e6*(i%2))
-			}
+		for _, ns := range times[writeSize] {
 			r.Samples = append(r.Samples,
 				results.Sample{ElapsedNS: ns, Messages: 9, PayloadBytes: 9e6})
 		}
 		set.Add(r)
 	}
+	return set
+}
+
+// A rough gain has no figure in the title, and yields to one that has.
+func TestARoughGainHasNoFigure(t *testing.T) {
+	set := inWrites("same", map[int][]int64{
+		0:    slices.Repeat([]int64{30e6, 120e6}, 6),
+		8192: slices.Repeat([]int64{10e6}, 12),
+	})
 	c := chartOfName(t, set, "write-size")
 	const hidden = "On one CPU, writes of 8 KiB compared with whole messages in a pipe of " +
 		"64 KiB: certainly faster (by how much, noise hides)"
@@ -162,20 +169,10 @@ func TestAGainIsJudgedByItsRounds(t *testing.T) {
 // A gain that is the same in all rounds is told, though other programs disturb the rounds so much
 // that the points are hollow: the text of tune tells it, too.
 func TestAGainOfHollowPointsIsTold(t *testing.T) {
-	set := &results.Set{}
-	for _, writeSize := range []int{0, 8192} {
-		r := results.Record{Cell: testCell("ndjson", 1_000_000, "apart", "stream")}
-		r.Cell.WriteSize = writeSize
-		for i := range 12 {
-			ns := int64(10e6 + 30e6*(i%2))
-			if writeSize == 0 {
-				ns *= 2
-			}
-			r.Samples = append(r.Samples,
-				results.Sample{ElapsedNS: ns, Messages: 9, PayloadBytes: 9e6})
-		}
-		set.Add(r)
-	}
+	set := inWrites("apart", map[int][]int64{
+		0:    slices.Repeat([]int64{20e6, 80e6}, 6),
+		8192: slices.Repeat([]int64{10e6, 40e6}, 6),
+	})
 	c := chartOfName(t, set, "write-size")
 	const want = "On two CPUs, writes of 8 KiB compared with whole messages in a pipe of " +
 		"64 KiB: 2.0 times as fast"
@@ -331,20 +328,11 @@ func TestTheTitleOfWaitsIsTunesAdvice(t *testing.T) {
 // Of the settings that certainly gain, the title has the one whose point is highest: the medians of
 // the ratios within rounds may have another order.
 func TestTheTitleOfWritesHasTheHighestPoint(t *testing.T) {
-	set := &results.Set{}
-	for writeSize, ns := range map[int][]int64{
+	set := inWrites("apart", map[int][]int64{
 		0:     {40e6, 40e6, 40e6, 40e6, 60e6, 60e6, 60e6, 60e6},
 		8192:  {10e6, 10e6, 10e6, 10e6, 20e6, 20e6, 20e6, 10e6},
 		65536: {12e6, 12e6, 12e6, 12e6, 12e6, 12e6, 12e6, 12e6},
-	} {
-		r := results.Record{Cell: testCell("ndjson", 1_000_000, "apart", "stream")}
-		r.Cell.WriteSize = writeSize
-		for _, ns := range ns {
-			r.Samples = append(r.Samples,
-				results.Sample{ElapsedNS: ns, Messages: 9, PayloadBytes: 9e6})
-		}
-		set.Add(r)
-	}
+	})
 	title := chartOfName(t, set, "write-size").Title
 	const want = "On two CPUs, writes of 8 KiB compared with whole messages in a pipe of 64 KiB: " +
 		"4.0 times as fast"

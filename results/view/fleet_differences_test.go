@@ -58,6 +58,16 @@ func TestAFleetIsToldByItsTruth(t *testing.T) {
 	ndjson := map[string]float64{"ndjson": 1.5}
 	chunks := map[string]float64{"chunked:61440": 1.5}
 	both := map[string]float64{"raw": 2, "ndjson": 2}
+	// Ten machines have another kernel and a slower raw, and one other machine a slower ndjson.
+	oldKernelsRaw := func(i int, m *resultstest.Machine) {
+		switch {
+		case i < 10:
+			m.Kernel = "6.1.7"
+			m.Slow = raw2
+		case i == 10:
+			m.Slow = ndjson
+		}
+	}
 	tests := []struct {
 		name     string
 		machines []resultstest.Machine
@@ -187,15 +197,7 @@ func TestAFleetIsToldByItsTruth(t *testing.T) {
 				"and n02." + unexplained,
 			compared + "ndjson is 1.5 times slower on n02 than on n01, n03 and n04.",
 		}},
-		{"a framing beside a kernel's raw", with(alike(30), func(i int, m *resultstest.Machine) {
-			switch {
-			case i < 10:
-				m.Kernel = "6.1.7"
-				m.Slow = raw2
-			case i == 10:
-				m.Slow = ndjson
-			}
-		}), []string{
+		{"a framing beside a kernel's raw", with(alike(30), oldKernelsRaw), []string{
 			compared + "raw is 2.0 times slower on linux 6.1 than on linux 6.12.",
 			compared + "ndjson is 1.5 times slower on n11 than on 29 others.",
 		}},
@@ -209,15 +211,7 @@ func TestAFleetIsToldByItsTruth(t *testing.T) {
 			"Everything is 2.0 times faster on linux 6.8 than on linux 6.1.",
 			compared + "raw is 2.0 times slower on n01 than on 20 others.",
 		}},
-		{"a framing beside the raw of half", with(alike(20), func(i int, m *resultstest.Machine) {
-			switch {
-			case i < 10:
-				m.Kernel = "6.1.7"
-				m.Slow = raw2
-			case i == 10:
-				m.Slow = ndjson
-			}
-		}), []string{
+		{"a framing beside the raw of half", with(alike(20), oldKernelsRaw), []string{
 			compared + "raw is 2.0 times slower on linux 6.1 than on linux 6.12.",
 			compared + "ndjson is 1.5 times slower on n11 than on 19 others.",
 		}},

@@ -183,11 +183,12 @@ func TestChangeNothingIsSaidOnlyIfItIsCertain(t *testing.T) {
 	cheapWakeUps.wakeNS = 100
 	isPipe := func(c results.Cell) bool { return c.Capacity > 0 && c.Placement == "apart" }
 	for _, objective := range []Objective{Balanced, Throughput, Latency} {
-		for isNoisy, want := range map[bool]string{
-			true: "If your reader only moves bytes: change nothing until you know.",
-			false: "If your reader only moves bytes: change nothing. Each change certainly loses " +
-				"somewhere, or certainly gains less than 15 % on average.",
-		} {
+		for _, isNoisy := range []bool{false, true} {
+			want := "If your reader only moves bytes: change nothing. Each change certainly " +
+				"loses somewhere, or certainly gains less than 15 % on average."
+			if isNoisy {
+				want = "If your reader only moves bytes: change nothing until you know."
+			}
 			records := cheapWakeUps.records(12, 1)
 			slowDown(records, 1.2, isPipe)
 			slowDown(records, 1.3, func(c results.Cell) bool {
