@@ -1,7 +1,6 @@
 package stat
 
 import (
-	"fmt"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -245,45 +244,5 @@ func TestKruskalWallisWorkedValues(t *testing.T) {
 	}
 	if share := float64(found) / trials; share > 0.055 || share < 0.03 {
 		t.Errorf("of groups that do not differ %.1f %% were found to, at a level of 5 %%", 100*share)
-	}
-}
-
-// On one CPU the clock counts what others ran in between, and CPU time does not.
-func TestCPUTimeContradictsADisturbedClock(t *testing.T) {
-	rng := rand.New(rand.NewPCG(79, 80))
-	slow := func(ns float64) func(int, int) float64 {
-		return func(_, _ int) float64 { return ns * math.Exp(0.02*rng.NormFloat64()) }
-	}
-	for _, pattern := range []string{"stream", results.PatternRoundtrip} {
-		for _, tt := range []struct {
-			placement string
-			taken     float64 // times as long by the clock
-			want      bool
-		}{{"same", 1, false}, {"same", 1.02, false}, {"same", 1.5, true}, {"apart", 1.5, false}} {
-			c := resultstest.Cell("raw", 4096)
-			c.Placement, c.Pattern = tt.placement, pattern
-			raw := sliced(c, 4, 6, slow(1000))
-			c.Framing = "ndjson"
-			own := sliced(c, 4, 6, slow(1250))
-			for i := range own.Samples {
-				own.Samples[i].ElapsedNS = int64(tt.taken * float64(own.Samples[i].ElapsedNS))
-			}
-			r := Rows(&results.Set{Records: []results.Record{raw, own}})[1]
-			name := fmt.Sprintf("%s %s, %v times as long", tt.placement, pattern, tt.taken)
-			if (r.ToRawByCPU != nil) != tt.want {
-				t.Errorf("%s: got %+v beside %+v", name, r.ToRawByCPU, r.ToRaw)
-				continue
-			}
-			want := map[bool]float64{true: 1.25, false: 0.8}[pattern == results.PatternRoundtrip]
-			if tt.want && math.Abs(r.ToRawByCPU.Median-want) > 0.03 {
-				t.Errorf("%s: by CPU time %v, want %v", name, r.ToRawByCPU.Median, want)
-			}
-			for i := range own.Samples {
-				own.Samples[i].Writer.CPUNS, own.Samples[i].Reader.CPUNS = new(int64(0)), new(int64(0))
-			}
-			if r := Rows(&results.Set{Records: []results.Record{raw, own}})[1]; r.ToRawByCPU != nil {
-				t.Errorf("%s: CPU time of no tick gives %+v", name, r.ToRawByCPU)
-			}
-		}
 	}
 }

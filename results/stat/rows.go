@@ -18,7 +18,6 @@ package stat
 import (
 	"cmp"
 	"fmt"
-	"math"
 	"slices"
 	"strings"
 
@@ -41,11 +40,6 @@ type Row struct {
 	ToRaw *Estimate `json:"to_raw,omitempty"`
 
 	Ratios []float64 `json:"-"` // the ratio to raw in each round, even in disturbed ones
-
-	// ToRawByCPU is the ratio ToRaw computed from CPU time instead of elapsed time. It is set only
-	// if the ends shared a CPU and the two ratios contradict each other, because other programs ran
-	// in between.
-	ToRawByCPU *Estimate `json:"to_raw_by_cpu,omitempty"`
 
 	// Told says from what a writer learned that its reader had closed the pipe: "EPIPE, SIGPIPE".
 	Told string `json:"told,omitempty"`
@@ -227,7 +221,6 @@ func (r *Row) compareWithRaw(all []Row) {
 			r.ToRaw = new(estimate(ratios))
 			r.Ratios = valuesOf(ratios)
 		}
-		r.checkByCPU(base)
 		format := func(v float64) string { return results.FormatNumber(v, 2) }
 		warning = forkWarning("vs raw", format, ratios)
 	} else {
@@ -249,33 +242,6 @@ func (r *Row) findRaw(all []Row) *Row {
 		}
 	}
 	return nil
-}
-
-// checkByCPU sets ToRawByCPU if the ratio of CPU times contradicts ToRaw. If both ends share a CPU,
-// the two ratios differ only because other programs ran.
-func (r *Row) checkByCPU(base *Row) {
-	if r.Cell.Placement != "same" || r.ToRaw == nil {
-		return
-	}
-	byCPU := PairedRatio(MustMetric("cpu"), r.Records, base.Records)
-	if byCPU.Median <= 0 {
-		return // the system counts CPU time in ticks, and most samples had none
-	}
-	if r.Cell.Pattern != results.PatternRoundtrip {
-		byCPU = byCPU.Inverse() // ToRaw is then a ratio of goodput, not of time
-	}
-	far := math.Abs(math.Log(byCPU.Median/r.ToRaw.Median)) > math.Log1p(Tolerance)
-	if far && apart(byCPU, *r.ToRaw) {
-		r.ToRawByCPU = &byCPU
-	}
-}
-
-// apart reports whether two intervals have nothing in common.
-func apart(a, b Estimate) bool {
-	if a.Interval == nil || b.Interval == nil {
-		return false
-	}
-	return a.Interval.Hi < b.Interval.Lo || b.Interval.Hi < a.Interval.Lo
 }
 
 // RelativeMetric returns the metric in which a measurement is compared with the one of the framing
