@@ -181,7 +181,7 @@ func serveFromQueue(piece int) error {
 				select {
 				case next := <-queue:
 					queue <- next
-				case <-time.After(100 * time.Millisecond): // no other answer comes
+				case <-time.After(time.Second): // no other answer comes
 				}
 			}
 			queue <- answer[n:]
