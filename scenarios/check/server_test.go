@@ -474,7 +474,7 @@ func TestAnswersThatMixAreToldFromLostOnes(t *testing.T) {
 			t.Parallel()
 			o := serverOptions(t, "pieces")
 			o.Only = []string{situation}
-			o.patience = 3 * time.Second
+			o.patience = time.Second
 			o.longest = shortStart
 			f := serverChecks(t, o)[situation]
 			if f.Verdict != results.Fails || !strings.Contains(f.Found, found) {

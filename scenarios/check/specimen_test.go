@@ -21,6 +21,7 @@ import (
 
 	"github.com/pipebench/pipebench/framers"
 	"github.com/pipebench/pipebench/scenarios/internal/jsonrpc"
+	"github.com/pipebench/pipebench/scenarios/internal/target"
 	mcpstdio "github.com/pipebench/pipebench/scenarios/mcp"
 )
 
@@ -164,6 +165,14 @@ func serveSlices(tools string) error {
 	return err
 }
 
+// isFirst reports whether an answer, or its beginning, is the one to the first copy of a request.
+func isFirst(answer []byte) bool {
+	start, _, _ := bytes.Cut(answer, []byte(`,"result"`))
+	id, found := bytes.CutPrefix(start, []byte(`{"jsonrpc":"2.0","id":`))
+	number, numbered := target.NumberOf(id)
+	return found && numbered && number == 0
+}
+
 // serveFromQueue is the project's own server, whose answers wait in a queue until they are written,
 // as in an event loop. Pieces of longer answers are written in turn, and mix. At the end of its
 // input it exits without writing what waits.
@@ -177,12 +186,8 @@ func serveFromQueue(piece int) error {
 			if n == len(answer) {
 				continue
 			}
-			if bytes.HasPrefix(answer, []byte(`{"jsonrpc":`)) { // it was just begun
-				select {
-				case next := <-queue:
-					queue <- next
-				case <-time.After(time.Second): // no other answer comes
-				}
+			if isFirst(answer) { // of several: another one comes, however busy the machine is
+				queue <- <-queue
 			}
 			queue <- answer[n:]
 		}
