@@ -91,7 +91,7 @@ func TestFailuresAreShown(t *testing.T) {
 		t.Run(failure.Name, func(t *testing.T) {
 			t.Parallel()
 			seen := map[string]bool{}
-			o := failures.Options{Timeout: 20 * time.Second} // for a busy machine
+			o := failures.Options{Timeout: time.Minute} // for a busy machine
 			if failure.Name == "reader-gone" {
 				o.Timeout = 8 * time.Second // its program never ends: all of this is waited for
 			}
