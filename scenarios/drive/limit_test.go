@@ -953,3 +953,21 @@ func TestRepliesThatAToolRefuses(t *testing.T) {
 		t.Errorf("found %+v, %+v, advice %q", limitOf(l), e, l.Evidence.Advice)
 	}
 }
+
+func TestAServerThatTakesTheIDZeroForNone(t *testing.T) {
+	t.Parallel()
+	for _, framing := range []string{"ndjson", "content-length"} {
+		o := server("notzero " + framing)
+		o.Start = 2 * time.Second
+		_, err := drive.Open(t.Context(), o)
+		failed, ok := errors.AsType[*drive.HandshakeError](err)
+		if !ok || failed.Verdict != target.Unanswered || !failed.Failed() {
+			t.Errorf("%s: %v", framing, err)
+			continue
+		}
+		if !strings.Contains(failed.Why, "not that with the id 0") ||
+			!strings.Contains(failed.Advice(), "0 is a valid id") {
+			t.Errorf("%s: %v; %s", framing, err, failed.Advice())
+		}
+	}
+}

@@ -117,6 +117,27 @@ var servers = map[string]func(arg string) error{
 				request.ID)
 		})
 	},
+	// takes the id 0 for no id
+	"notzero": func(arg string) error {
+		framing, err := framers.Parse(arg)
+		if err != nil {
+			return err
+		}
+		in := framing.NewReader(os.Stdin)
+		out := framing.NewWriter(os.Stdout)
+		for {
+			msg, err := in.ReadMessage()
+			if err != nil {
+				return nil
+			}
+			if id := string(jsonrpc.Scan(msg).ID); id == "" || id == "0" {
+				continue
+			}
+			if err := out.WriteMessage([]byte(refusal(string(msg)))); err != nil {
+				return err
+			}
+		}
+	},
 	// logs lines above 8,000 bytes to standard output, and ends over those above 40,000
 	"logs": func(string) error {
 		return each(func(line string) {

@@ -68,7 +68,7 @@ func (a attempt) settles() bool {
 		return true
 	}
 	switch failed.Verdict {
-	case Endless, ErrorReply, InFrames, WrongLength:
+	case Endless, ErrorReply, InFrames, Unanswered, WrongLength:
 		return true
 	}
 	return false

@@ -21,6 +21,8 @@ var (
 
 	// errFellSilent comes with the error of a later request.
 	errFellSilent = errors.New("it answered the first request")
+
+	errNotZero = errors.New("it answers the request with the id 2, and not that with the id 0")
 )
 
 // A lengthError says how a message that came after a request differs from its Content-Length.
@@ -28,10 +30,11 @@ type lengthError struct{ request, difference string }
 
 func (e *lengthError) Error() string { return "after " + e.request + ", " + e.difference }
 
-// The ids of the requests of the handshake.
+// The ids of the requests of the handshake. Many clients send "initialize" with the id 0, too.
 const (
+	helloID    = "0"
 	discoverID = "1"
-	helloID    = "2"
+	notZeroID  = "2" // of "initialize", sent again
 	listID     = "3"
 	againID    = "4"
 )
@@ -98,6 +101,26 @@ func (g greeting) ask(name string, msg []byte) (child.Message, error) {
 		return m, fmt.Errorf("%s: %w", name, err)
 	}
 	return m, nil
+}
+
+// initialize sends the request "initialize" and returns its answer.
+func (g greeting) initialize(params string) (child.Message, error) {
+	reply, err := g.call(helloID, "initialize", params)
+	return reply, g.blameZero(params, err)
+}
+
+// blameZero returns err, the error of "initialize". If no answer came, and one comes to the same
+// request with another id, blameZero returns errNotZero instead.
+func (g greeting) blameZero(params string, err error) error {
+	if !errors.Is(err, child.ErrSilent) || errors.Is(err, child.ErrNotTaken) {
+		return err
+	}
+	g.within = min(settle, g.within)
+	again, silent := g.call(notZeroID, "initialize", params)
+	if silent == nil && string(again.Envelope.ID) == notZeroID {
+		return fmt.Errorf("initialize: %w", errNotZero)
+	}
+	return err
 }
 
 // answerTo waits for the answer to the request with this name. It does not wait long for the rest
@@ -198,6 +221,8 @@ func (g greeting) handshakeError(why error) error {
 		e.Verdict = Corrupt
 	case errors.Is(why, errFrames):
 		e.Verdict = InFrames
+	case errors.Is(why, errNotZero):
+		e.Verdict = Unanswered
 	}
 	if wrong, ok := errors.AsType[*lengthError](why); ok {
 		e.Verdict = WrongLength

@@ -65,7 +65,7 @@ func (l *lsp) greet(g greeting) error {
 	params := fmt.Sprintf(`{"processId":%d,"rootUri":%s,`+
 		`"workspaceFolders":[{"uri":%s,"name":"pipebench"}],"capabilities":%s}`,
 		g.client, root, root, editorCapabilities)
-	reply, err := g.call(helloID, "initialize", params)
+	reply, err := g.initialize(params)
 	if err != nil {
 		return err
 	}

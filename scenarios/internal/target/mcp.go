@@ -88,8 +88,7 @@ func (m *mcp) enter(g greeting, o opening) error {
 func (m *mcp) initialize(g greeting, reply child.Message) error {
 	if reply.Raw == nil {
 		var err error
-		params := mcpstdio.InitializeParams(mcpstdio.LastWithHandshake)
-		reply, err = g.call(helloID, "initialize", params)
+		reply, err = g.initialize(mcpstdio.InitializeParams(mcpstdio.LastWithHandshake))
 		if err != nil {
 			return err
 		}

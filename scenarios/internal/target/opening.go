@@ -33,8 +33,7 @@ func (g greeting) open() (opening, error) {
 	if err != nil {
 		return o, err
 	}
-	err = g.hearBoth(&o)
-	return o, err
+	return o, g.blameZero(params, g.hearBoth(&o))
 }
 
 // hearBoth waits for the answer to "initialize". If other messages come before that, hearBoth keeps

@@ -243,8 +243,15 @@ func (e *HandshakeError) Error() string {
 	return s
 }
 
-// Failed reports whether the server answered, but in a form that its clients cannot read.
-func (e *HandshakeError) Failed() bool { return e.Verdict == WrongLength || e.Verdict == InFrames }
+// Failed reports whether the server answered, but in a form that its clients cannot read, or only
+// if the id of the request is not 0.
+func (e *HandshakeError) Failed() bool {
+	switch e.Verdict {
+	case WrongLength, InFrames, Unanswered:
+		return true
+	}
+	return false
+}
 
 // Advice says what to look at first. The texts of [Verdict.Advice] mostly do not fit a handshake.
 func (e *HandshakeError) Advice() string {
@@ -255,6 +262,10 @@ func (e *HandshakeError) Advice() string {
 	case ErrorReply:
 		return "it can be spoken to: look at what it answered, and whether protocol, framing and " +
 			"tool are those that it has"
+	case Unanswered:
+		return "0 is a valid id, with which many clients begin: only a message without the member " +
+			"\"id\" needs no answer (so not \"if (id)\", but id !== undefined; in Python " +
+			"\"id\" in message)"
 	case Deaf:
 		if e.fellSilent {
 			return AdviceReads
