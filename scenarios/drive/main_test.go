@@ -338,6 +338,10 @@ var servers = map[string]func(arg string) error{
 					fmt.Printf("Content-Length: %d\r\n\r\n", len(note))
 					answer += note
 				}
+				if deaf == "follows" {
+					other := fmt.Sprintf("Content-Length: %d\r\n\r\n%s", len(note), note)
+					answer += other + other
+				}
 				if deaf == "tells" {
 					fmt.Printf("Content-Length: %d\r\n\r\n%s", len(note), note)
 				}

@@ -299,6 +299,8 @@ func TestAReplayNamesWhatALanguageServerDidWrong(t *testing.T) {
 			"a message came that announces 58 B and goes on behind them", "count them"},
 		{"mislength -1 tells", "wrong length",
 			"a message came that announces 62 B and goes on behind them", "count them"},
+		{"mislength -5 follows", "wrong length",
+			"a message came that announces 58 B and goes on behind them", "count them"},
 		{"mislength 0 mixes", "mixed messages", "; a message came with the beginning of " +
 			"another in it",
 			"two writers of the server mix their messages"},

@@ -144,10 +144,13 @@ func (s *Server) explainSilence(ctx context.Context, out *Outcome) {
 		if out.cameLate() {
 			return
 		}
-		wrong := lengthText(out.arrivals.cut, out.pending)
+		wrong := ""
+		if s.countsBytes() {
+			wrong = lengthText(out.arrivals, out.pending)
+		}
 		switch {
 		case out.isOfMixing(out.arrivals):
-		case out.pending.Length < 0 && wrong != "":
+		case out.pending.Length <= 0 && wrong != "":
 			out.Verdict = WrongLength
 			out.Why = wrong
 		case e.Probe == probeAnswered && out.arrivals.n == 1 && out.arrivals.isHalf(out.id):

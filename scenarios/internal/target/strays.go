@@ -50,6 +50,7 @@ type arrivals struct {
 	foreign bool   // the first is no JSON-RPC
 	cut     int    // bytes of the last that is only the beginning of a JSON object; 0 if none is
 	cutID   []byte // the id in the last beginning of an answer; nil for none
+	goesOn  bool   // no header came behind such a beginning, but other text
 	mixed   bool   // one has the beginning of another message in it
 	refused bool   // one says that the server could not read what it got
 	id      string // of the last answer; "" if no answer has an id
@@ -101,6 +102,14 @@ func (s *Strays) addLine(line []byte) {
 			s.untaken.cutID = bytes.Clone(e.ID)
 		}
 	}
+}
+
+// addText counts text that came where a header should begin.
+func (s *Strays) addText(text []byte) {
+	s.addLine(text)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.untaken.goesOn = s.untaken.cut > 0
 }
 
 // hasHalf reports whether the first half of an answer with this id came as a line of its own.

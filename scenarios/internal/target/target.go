@@ -189,20 +189,20 @@ func (s *Server) countsBytes() bool {
 // WrongLength says how the next message, or the first that came since the last call, differs from
 // its Content-Length. It returns "" if no difference is known.
 func (s *Server) WrongLength() string {
-	cut := s.Strays.takeArrivals().cut
+	came := s.Strays.takeArrivals()
 	if !s.countsBytes() {
 		return ""
 	}
-	return lengthText(cut, s.Pending())
+	return lengthText(came, s.Pending())
 }
 
-// lengthText says how a message differs from its Content-Length: one of cut bytes that goes on, or
-// the next, which is not whole. It returns "" if no difference is known.
-func lengthText(cut int, next framers.Pending) string {
+// lengthText says how a message differs from its Content-Length: one that goes on, or the next,
+// which is not whole. It returns "" if no difference is known.
+func lengthText(came arrivals, next framers.Pending) string {
 	switch {
-	case cut > 0 && next.Length < 0:
+	case came.goesOn || came.cut > 0 && next.Length < 0:
 		const says = "a message came that announces %s and goes on behind them"
-		return fmt.Sprintf(says, stat.FormatBytes(int64(cut)))
+		return fmt.Sprintf(says, stat.FormatBytes(int64(came.cut)))
 	case next.Length > 0:
 		const says = "a message came that announces %s and has %d: its Content-Length is wrong, " +
 			"or the rest was not written"
@@ -267,7 +267,7 @@ func (s *Server) divert(m child.Message) bool {
 		s.inChunks.Store(true)
 	}
 	if m.Err != nil {
-		s.Strays.addLine(m.Raw)
+		s.Strays.addText(m.Raw)
 		return true
 	}
 	p := s.protocol.Load()
