@@ -39,6 +39,7 @@ var jobs = map[string]func() error{
 	"parent": leaveChild,
 	"open":   func() error { _, err := os.Open(os.Getenv(fifoVariable)); return err },
 	"ask":    askInVain,
+	"lock":   lockInVain,
 	"turn": func() error {
 		go func() { io.Copy(io.Discard, os.Stdin); os.Exit(0) }()
 		runtime.LockOSThread()      // else Go moves the work to another thread, and each rests
@@ -63,6 +64,23 @@ func TestMain(m *testing.M) {
 		syscall.CloseOnExec(fd) // what whoever runs the tests left open is none of the children's pipes
 	}
 	os.Exit(m.Run())
+}
+
+// A thread that is locked in an init function is the main thread.
+func init() {
+	if os.Getenv(jobVariable) == "lock" {
+		runtime.LockOSThread()
+	}
+}
+
+// lockInVain waits for a lock that the test has, while another thread reads.
+func lockInVain() error {
+	f, err := os.Open(os.Getenv(fifoVariable))
+	if err != nil {
+		return err
+	}
+	go syscall.Read(0, make([]byte, 1))
+	return syscall.Flock(int(f.Fd()), syscall.LOCK_EX)
 }
 
 // writeMuch writes and only then looks at its input, which is how a deadlock is made.
@@ -422,6 +440,37 @@ func TestHealthy(t *testing.T) {
 	if queued < 0 {
 		t.Errorf("no channel with the 1234 bytes in %+v", report.Channels)
 	}
+}
+
+// The main thread is shown, also if it waits for no descriptor as another thread does.
+func TestTheMainThreadIsShown(t *testing.T) {
+	f, err := os.Create(filepath.Join(t.TempDir(), "lock"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX); err != nil {
+		t.Fatal(err)
+	}
+	cmd := child(t, "lock")
+	cmd.Env = append(cmd.Env, fifoVariable+"="+f.Name())
+	if _, err := cmd.StdinPipe(); err != nil {
+		t.Fatal(err)
+	}
+	start(t, cmd)
+	awaitRead(t, cmd.Process.Pid)
+	var threads []inspect.Thread
+	for end := time.Now().Add(deadline); time.Now().Before(end); {
+		report, err := inspect.Process(cmd.Process.Pid)
+		if err != nil {
+			t.Fatal(err)
+		}
+		threads = report.Processes[0].Threads
+		if len(threads) > 1 && threads[0].TID == cmd.Process.Pid && threads[0].In == "flock" {
+			return
+		}
+	}
+	t.Fatalf("waits in %+v", threads)
 }
 
 // The helper threads of Node are idle: its main thread says what it waits for.

@@ -2,13 +2,15 @@ package inspect
 
 import (
 	"fmt"
+	"slices"
 	"time"
 )
 
-// pausesIn returns the system call in which the process waits for time to pass, or for another of
-// its threads. It returns "" if the process does not pause.
+// pausesIn returns the system call in which the process only pauses. It returns "" if a thread of
+// it does anything else.
 func (p Proc) pausesIn() string {
-	if p.running || len(p.Threads) == 0 || !p.Threads[0].pauses() {
+	works := func(t Thread) bool { return !t.pauses() }
+	if p.running || len(p.Threads) == 0 || slices.ContainsFunc(p.Threads, works) {
 		return ""
 	}
 	return p.Threads[0].In

@@ -17,6 +17,7 @@ package inspect
 
 import (
 	"fmt"
+	"slices"
 	"time"
 )
 
@@ -69,8 +70,8 @@ type Usage struct {
 	threads map[int]time.Duration // how long each thread ran or awaited a CPU, by TID
 }
 
-// A Thread is a thread that waits for a descriptor, for a child, or for the other end of a FIFO. In
-// a process without such a thread, it is one that pauses: in "nanosleep" or "futex".
+// A Thread is a thread that waits for a descriptor, for a child, or for the other end of a FIFO. If
+// it is the main thread, or the process has no such thread, it may only pause, as in "nanosleep".
 type Thread struct {
 	TID int    `json:"tid"`
 	In  string `json:"in"` // "read", "write", "poll", "open", "wait" for a child, or a pause
@@ -84,8 +85,10 @@ type Thread struct {
 	watches []watch // the descriptors for which it waits, if In is "poll"
 }
 
-// pauses reports whether the thread waits for time to pass, or for another thread.
-func (t Thread) pauses() bool { return t.In == "nanosleep" || t.In == "futex" }
+// pauses reports whether the thread waits for time to pass, for another thread, or for a lock.
+func (t Thread) pauses() bool {
+	return slices.Contains([]string{"nanosleep", "futex", "flock", "fcntl"}, t.In)
+}
 
 // A watch is one of the descriptors for which a thread waits in poll, select or an epoll call.
 type watch struct {

@@ -27,11 +27,12 @@ var calls = map[int]string{
 	unix.SYS_WAIT4: "wait", unix.SYS_WAITID: "wait",
 	unix.SYS_NANOSLEEP: "nanosleep", unix.SYS_CLOCK_NANOSLEEP: "nanosleep",
 	unix.SYS_OPENAT: "open", unix.SYS_FUTEX: "futex",
+	unix.SYS_FLOCK: "flock", unix.SYS_FCNTL: "fcntl",
 }
 
 // readThreads returns the threads of p that wait in a system call, such as read or poll. Threads
-// that only pause are left out, unless all do. Node's idle helpers are left out in any case: its
-// main thread counts. readThreads also sets p.running.
+// that only pause are left out, unless all do, but the main thread never is. Node's idle helpers
+// are left out in any case. readThreads also sets p.running.
 func readThreads(p *Proc) []Thread {
 	tids, err := procfs.Threads(p.PID)
 	if err != nil {
@@ -53,7 +54,7 @@ func readThreads(p *Proc) []Thread {
 	if isNode || !slices.ContainsFunc(list, func(t Thread) bool { return !t.pauses() }) {
 		return list
 	}
-	return slices.DeleteFunc(list, Thread.pauses)
+	return slices.DeleteFunc(list, func(t Thread) bool { return t.pauses() && t.TID != p.PID })
 }
 
 // readThread describes a thread that waits in one of the system calls that [calls] lists. If we may
