@@ -140,9 +140,11 @@ func lookAtStack(p inspect.Proc) string {
 
 // recordAndDrive says which commands find the message after which a server fell silent.
 func recordAndDrive(r *inspect.Report, server string) string {
-	file := recordingOf(r)
+	file, tapped := recordingOf(r)
 	first := "end the client"
-	if file == "" {
+	if file != "" {
+		server = tapped
+	} else {
 		file = "FILE"
 		first = fmt.Sprintf("let the client start `pipebench tap --bodies -o FILE -- %s`, and end "+
 			"the client when it hangs", server)
@@ -152,9 +154,10 @@ func recordAndDrive(r *inspect.Report, server string) string {
 	return fmt.Sprintf(says, first, file, server)
 }
 
-// recordingOf returns the file, quoted for a shell, in which pipebench tap records the messages of
-// the processes with their bodies. It returns "" if none is known.
-func recordingOf(r *inspect.Report) string {
+// recordingOf returns the file in which pipebench tap records the messages of the processes with
+// their bodies, and the command behind tap, both quoted for a shell. It returns "" if no tap is
+// known.
+func recordingOf(r *inspect.Report) (file, server string) {
 	for _, p := range r.Processes {
 		if p.Command != "pipebench tap" || len(p.Args) < 2 {
 			continue
@@ -163,10 +166,11 @@ func recordingOf(r *inspect.Report) string {
 		var cmd cobra.Command
 		tap.register(&cmd)
 		if cmd.ParseFlags(p.Args[2:]) == nil && tap.options.Bodies && tap.out != "" {
-			return proc.ShellLine([]string{tap.out})
+			file = proc.ShellLine([]string{tap.out})
+			return file, proc.ShellLine(results.HideSecrets(cmd.Flags().Args()))
 		}
 	}
-	return ""
+	return "", ""
 }
 
 // processLine describes what a process did between two looks, and in which system calls its threads

@@ -219,10 +219,10 @@ func TestInspectSaysWhatToTypeNext(t *testing.T) {
 	}
 	client := r.Processes[0]
 	r.Processes[0] = inspect.Proc{PID: 1, Command: "pipebench tap", Args: []string{
-		"pipebench", "tap", "--bodies", "-o", "a b.jsonl", "--", "node", "-o", "server.js"}}
+		"pipebench", "tap", "--bodies", "-o", "a b.jsonl", "--", "./launch.sh", "-o", "x"}}
 	for _, want := range []string{
 		". Or end the client: `pipebench report 'a b.jsonl'` names ",
-		"`pipebench drive --messages 'a b.jsonl' -- node server.js` sends all of it again",
+		"`pipebench drive --messages 'a b.jsonl' -- ./launch.sh -o x` sends all of it again",
 	} {
 		if found := text(r); !strings.Contains(found, want) {
 			t.Errorf("behind tap: no %q in\n%s", want, found)

@@ -446,7 +446,8 @@ var servers = map[string]func(arg string) error{
 	"properties": func(string) error { // as node prints an error that has some
 		return each(func(line string) {
 			if len(line) > 5000 {
-				fmt.Fprintln(os.Stderr, "Error [ERR_X]: no such buffer\n    at f (x.js:1:1) {\n"+
+				fmt.Fprintln(os.Stderr, "Error [ERR_X]: no such buffer\n    at f (x.js:1:1)\n"+
+					"Emitted 'error' event on Socket instance at:\n    at g (x.js:2:1) {\n"+
 					"  code: 'ERR_X',\n  cause: {}\n}\n\nNode.js v24.0.0")
 				os.Exit(1)
 			}

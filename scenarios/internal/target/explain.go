@@ -269,7 +269,8 @@ var (
 	errorLine = regexp.MustCompile(
 		`(?i)error|exception|panic|fatal|exceed|too (long|large|big)|limit|overflow|cannot|failed`)
 	stackLine = regexp.MustCompile(
-		`^(at |File "|goroutine \d|\S+\.go:\d|node:internal|\^+$|Node\.js v\d)`)
+		`^(at |Emitted 'error' event|File "|goroutine \d|\S+\.go:\d|node:internal|\^+$|` +
+			`Node\.js v\d)`)
 )
 
 // StderrLines returns the last lines on standard error, without stack traces. They always include
