@@ -2,6 +2,7 @@ package target
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/pipebench/pipebench/results"
@@ -61,7 +62,8 @@ var advice = map[Verdict]string{
 		"read, memory that is new to the process, or a timer that is waited for",
 	ErrorReply: AdviceRefusal + "; if it refuses by size, clients need that limit to be documented",
 	Unanswered: "the request was swallowed, or its answer takes longer than --patience: answer " +
-		"every request that has an id, with an error at least",
+		"every request that has an id, with an error at least; pipebench inspect shows where " +
+		"the server waits",
 	Late: "the answer came when it was no longer waited for: look for what holds it up, such " +
 		"as an answer that is not flushed (in Python flush=True or python -u); a server that is " +
 		"only slow needs more time (--patience of drive, --timeout of check)",
@@ -246,11 +248,7 @@ func (e *HandshakeError) Error() string {
 // Failed reports whether the server answered, but in a form that its clients cannot read, or only
 // if the id of the request is not 0.
 func (e *HandshakeError) Failed() bool {
-	switch e.Verdict {
-	case WrongLength, InFrames, Unanswered:
-		return true
-	}
-	return false
+	return slices.Contains([]Verdict{WrongLength, InFrames, Unanswered}, e.Verdict)
 }
 
 // Advice says what to look at first. The texts of [Verdict.Advice] mostly do not fit a handshake.
