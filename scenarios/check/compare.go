@@ -44,7 +44,8 @@ func (p *program) compareLoosely(o *outcome, level likeness) (d difference, comp
 	least, most := p.ref().lengths()
 	spread := most - least
 	farLess := o.total < least && o.total <= least-10*spread
-	if farLess && 10*spread <= least && o.cutClearly(least) {
+	cutClearly := o.total == int64(o.capacity) || 10*o.total < 9*least
+	if farLess && 10*spread <= least && cutClearly {
 		return p.nameCut(difference{class: classCut}, o), true
 	}
 	if level == sameLines {
@@ -52,12 +53,6 @@ func (p *program) compareLoosely(o *outcome, level likeness) (d difference, comp
 		return difference{}, bytes.Equal(level.normalise(o.out), want)
 	}
 	return difference{}, spread == 0 && o.total == least
-}
-
-// cutClearly reports whether the output was certainly cut, even if its length varies from run to
-// run. The parameter usualLength is in bytes.
-func (o *outcome) cutClearly(usualLength int64) bool {
-	return o.total == int64(o.capacity) || 10*o.total < 9*usualLength
 }
 
 // nameCut sets the text of a difference of the class classCut: it says at which size the output was

@@ -18,7 +18,10 @@ func sameAsFile(p *program, f *finding, o *outcome) {
 	f.Class = d.class
 	failed := o.end != "" && o.code != 0
 	gaveUp := failed && !p.ref().anyEnded(o.end) // no run with a file ended in this way
-	says := o.saysMoreThan(ref)
+	says := ""
+	if o.words() != "" && o.words() != ref.words() {
+		says = ": " + o.words()
+	}
 	// A program may refuse a non-blocking pipe. It must then fail in a way in which it never fails
 	// with a file, or say why it fails.
 	refused := o.nonBlock && failed && (gaveUp || d.class != "" && says != "")
@@ -52,15 +55,6 @@ func sameAsFile(p *program, f *finding, o *outcome) {
 // reader began, although the program writes more than the pipe holds.
 func (o *outcome) foundRoom(ref *outcome) bool {
 	return o.stillWrote && o.capacity > 0 && ref.total > int64(o.capacity) && ref.end != ""
-}
-
-// saysMoreThan returns a colon and the last line of standard error. It returns "" if there is no
-// such line, or if the run ref has the same line.
-func (o *outcome) saysMoreThan(ref *outcome) string {
-	if o.words() == "" || o.words() == ref.words() {
-		return ""
-	}
-	return ": " + o.words()
 }
 
 // hoards reports whether the program kept in memory what a late reader had not read yet. It reports

@@ -162,7 +162,13 @@ func (p *program) learn(ctx context.Context, f *finding) error {
 			return err
 		}
 	}
-	return p.unusable()
+	ref := p.ref().last()
+	if ref.total > 0 || ref.end == "" || ref.end == "exit 0" || p.options.ExpectExit != nil {
+		return nil
+	}
+	return fmt.Errorf("%s fails before anything can be judged: %s, nothing on standard output: %s"+
+		"\nis the command right? if it is to end so, say so by --expect-exit %d",
+		p.options.Command[0], ref.end, cmp.Or(ref.words(), "it says nothing"), ref.code)
 }
 
 // errSlower says that a run did not end in time, although earlier runs had: the machine may have
@@ -217,17 +223,6 @@ func (p *program) judgeReference(f *finding) {
 	default:
 		f.ok("%s, twice the same%s", wrote, said)
 	}
-}
-
-// unusable returns an error if the program did nothing but fail, so that nothing can be judged.
-func (p *program) unusable() error {
-	ref := p.ref().last()
-	if ref.total > 0 || ref.end == "" || ref.end == "exit 0" || p.options.ExpectExit != nil {
-		return nil
-	}
-	return fmt.Errorf("%s fails before anything can be judged: %s, nothing on standard output: %s"+
-		"\nis the command right? if it is to end so, say so by --expect-exit %d",
-		p.options.Command[0], ref.end, cmp.Or(ref.words(), "it says nothing"), ref.code)
 }
 
 // unfinished reports whether a run was still at work when its time was up, and had written too

@@ -356,20 +356,15 @@ func (d *Driver) warnOnce(t *results.Target, format string, args ...any) {
 	}
 }
 
-// repeat returns a command that sends what failed again, with the given flags, and waits longer for
-// the answer. It sends requests of this size, or of several sizes if size is 0.
-func (d *Driver) repeat(size int, flags ...string) string {
+// setFailure notes in t that a request was not served. The advice in t gets a command that sends it
+// again, with the given flags, and waits longer. A size of 0 stands for several sizes.
+func (d *Driver) setFailure(t *results.Target, out target.Outcome, size int, flags ...string) {
+	t.Verdict = string(out.Verdict)
 	flags = append(flags, "--patience", "1m")
 	if size == 0 && d.options.Recording != "" {
 		flags = append(flags, "--messages", d.options.Recording)
 	}
-	return d.options.commandLine(size, flags...)
-}
-
-// setFailure notes in t that a request was not served. The advice in t gets a command of repeat.
-func (d *Driver) setFailure(t *results.Target, out target.Outcome, size int, flags ...string) {
-	t.Verdict = string(out.Verdict)
-	t.Evidence.Advice = out.Advice(d.repeat(size, flags...))
+	t.Evidence.Advice = out.Advice(d.options.commandLine(size, flags...))
 	t.Evidence.Failure = out.Evidence
 	t.Evidence.Why = out.Why
 }

@@ -73,16 +73,10 @@ func (r *Report) compare(before *Report) {
 	r.Diagnoses = slices.DeleteFunc(r.diagnose(), func(d Diagnosis) bool {
 		confirmed := d.Kind == Spins || slices.ContainsFunc(before.Diagnoses, d.same)
 		waits := d.Kind == MutualRead || d.Kind == ChildAtStdin || d.Kind == Pauses
-		answersMeanwhile := waits && r.moves(d.PID)
-		return !confirmed || answersMeanwhile
+		recent := r.Proc(d.PID).Recent
+		moves := recent != nil && recent.ReadBytes+recent.WriteBytes >= fewBytes
+		return !confirmed || waits && moves
 	})
-}
-
-// moves reports whether the process with this PID read and wrote at least fewBytes bytes in all
-// between the two looks at it.
-func (r *Report) moves(pid int) bool {
-	recent := r.Proc(pid).Recent
-	return recent != nil && recent.ReadBytes+recent.WriteBytes >= fewBytes
 }
 
 // same reports whether d is about the same problem as a diagnosis of an earlier look.

@@ -37,7 +37,11 @@ func detect(ctx context.Context, o Options) (*Server, error) {
 		if a.settles() {
 			cancel()
 			if linesErr == nil && headersErr == nil { // the other attempt still runs
-				(<-attempts).end()
+				other := <-attempts
+				if other.server != nil {
+					other.server.Close()
+					other.server.Protocol().Close()
+				}
 			}
 			return a.server, a.err
 		}
@@ -72,23 +76,6 @@ func (a attempt) settles() bool {
 		return true
 	}
 	return false
-}
-
-// end ends the server of an attempt whose result is no longer needed.
-func (a attempt) end() {
-	if a.server != nil {
-		a.server.Close()
-		a.server.Protocol().Close()
-	}
-}
-
-// tryFraming starts a server, and speaks to it as an MCP client in the framing that spec names.
-func tryFraming(ctx context.Context, o Options, spec string) (*Server, error) {
-	f, err := framers.Parse(spec)
-	if err != nil {
-		return nil, err
-	}
-	return approach(ctx, o, f, speakMCP)
 }
 
 // bothFailed joins the errors of two attempts: with lines and with Content-Length headers. The
@@ -127,7 +114,11 @@ func approach(
 	}
 	if other, ok := errors.AsType[*otherFraming](err); ok {
 		s.Close()
-		return tryFraming(ctx, o, other.spec)
+		wire, err := framers.Parse(other.spec)
+		if err != nil {
+			return nil, err
+		}
+		return approach(ctx, o, wire, speakMCP)
 	}
 	switch {
 	case errors.Is(err, errSpeaksMCP):
@@ -168,7 +159,10 @@ func speakMCP(g greeting) (*Protocol, error) {
 		if err != nil && g.settle < g.within {
 			return nil, errGreeting
 		}
-		return newFilter(g.Framing), err
+		filter := newEcho(g.Framing)
+		filter.Name = "lines (answers with others)"
+		filter.Echoes = false
+		return filter, err
 	}
 	m := newMCP(g.o, g.Framing)
 	g.protocol.Store(&m.Protocol)

@@ -129,10 +129,12 @@ func (s *Server) explainSilence(ctx context.Context, out *Outcome) {
 		explainFull(out)
 	default:
 		partial := s.Partial() // read before the probe, whose answer would end the message
+		out.arrivals = s.Strays.takeArrivals()
+		wrong := ""
 		if s.countsBytes() {
 			out.pending = s.Pending()
+			wrong = lengthText(out.arrivals, out.pending)
 		}
-		out.arrivals = s.Strays.takeArrivals()
 		if partial > 0 && out.nonBlocking { // an answer to a probe would only end the message
 			out.Verdict = Truncated
 			out.Why += fmt.Sprintf(", %s of it came, and its standard output is non-blocking",
@@ -143,10 +145,6 @@ func (s *Server) explainSilence(ctx context.Context, out *Outcome) {
 		e.Probe = s.probe(ctx, e.Computed)
 		if out.cameLate() {
 			return
-		}
-		wrong := ""
-		if s.countsBytes() {
-			wrong = lengthText(out.arrivals, out.pending)
 		}
 		switch {
 		case out.isOfMixing(out.arrivals):

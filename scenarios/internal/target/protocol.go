@@ -212,14 +212,6 @@ func newEcho(wire framers.Framing) *Protocol {
 	}
 }
 
-// newFilter returns the protocol of a filter that answers each line with another line.
-func newFilter(wire framers.Framing) *Protocol {
-	p := newEcho(wire)
-	p.Name = "lines (answers with others)"
-	p.Echoes = false
-	return p
-}
-
 // unknownMethod is a method that no server has. Refusing it is the least work for a server.
 const unknownMethod = "pipebench/unknown"
 

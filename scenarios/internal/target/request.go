@@ -7,8 +7,6 @@ import (
 	"strings"
 	"sync"
 	"time"
-
-	"github.com/pipebench/pipebench/scenarios/internal/jsonrpc"
 )
 
 // A Request is a request of one exact size. Each copy that is sent has its own number, in its id
@@ -189,14 +187,8 @@ func NumberOf(id []byte) (int64, bool) {
 	return n - firstID, err == nil && len(id) == idDigits && n >= firstID
 }
 
-// answeredBy reports whether a message answers the request. If the request has no id, any message
-// answers it.
-func (r *Request) answeredBy(e jsonrpc.Envelope) bool {
-	id := r.answerID()
-	return id == nil || e.Kind().Answers() && bytes.Equal(e.ID, id)
-}
-
-// answerID returns the id that the answer has to have, or nil if the request has no id.
+// answerID returns the id that the answer has to have. If the request has no id, answerID returns
+// nil, and any message is an answer.
 func (r *Request) answerID() []byte {
 	if r.wants == nil && r.Numbered() {
 		return r.msg[r.id : r.id+idDigits]

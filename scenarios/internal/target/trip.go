@@ -1,6 +1,7 @@
 package target
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -221,7 +222,9 @@ func (s *Server) expect(r *Request, began time.Time) <-chan Outcome {
 	s.Receive(func(m child.Message) {
 		r.mu.Lock()
 		defer r.mu.Unlock()
-		if !r.answeredBy(m.Envelope) {
+		id := r.answerID()
+		isOther := !m.Envelope.Kind().Answers() || !bytes.Equal(m.Envelope.ID, id)
+		if id != nil && isOther {
 			if before != nil {
 				(*before)(m)
 			} else {

@@ -245,8 +245,7 @@ func (e *HandshakeError) Error() string {
 	return s
 }
 
-// Failed reports whether the server answered, but in a form that its clients cannot read, or only
-// if the id of the request is not 0.
+// Failed reports whether the server answers, but not in such a way that its clients can use it.
 func (e *HandshakeError) Failed() bool {
 	return slices.Contains([]Verdict{WrongLength, InFrames, Unanswered}, e.Verdict)
 }
@@ -261,9 +260,9 @@ func (e *HandshakeError) Advice() string {
 		return "it can be spoken to: look at what it answered, and whether protocol, framing and " +
 			"tool are those that it has"
 	case Unanswered:
-		return "0 is a valid id, with which many clients begin: only a message without the member " +
-			"\"id\" needs no answer (so not \"if (id)\", but id !== undefined; in Python " +
-			"\"id\" in message)"
+		return "0 is a valid id, with which many clients begin: only a message without the " +
+			"member \"id\" needs no answer (so not \"if (id)\", but id !== undefined; in " +
+			"Python \"id\" in message)"
 	case Deaf:
 		if e.fellSilent {
 			return AdviceReads
