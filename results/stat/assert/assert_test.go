@@ -198,6 +198,23 @@ func TestFewObservationsMayRefuteAPercentile(t *testing.T) {
 	}
 }
 
+// A server that fails over no size has no limit, but the failure is known.
+func TestLimitOfAServerThatFailsAtAnySize(t *testing.T) {
+	record := results.Target{Command: []string{"server"}, Verdict: "error reply", Size: 1024,
+		Evidence: results.TargetEvidence{Failure: &results.FailureEvidence{
+			ServedBefore: 3, AnySize: true}}}
+	a, err := Parse("limit>=1MiB")
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := a.Evaluate(&results.Set{Targets: []results.Target{record}}).String()
+	want := "limit>=1MiB: cannot tell: requests: one of 1,024 B failed after 3 answered " +
+		"requests (no limit was found: mend this failure, then try again)"
+	if got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
 func TestResultInALine(t *testing.T) {
 	for text, want := range map[string]string{ // want follows the text
 		"overhead<1%@framing=ndjson": "holds (cases: 6)",

@@ -234,6 +234,16 @@ func limits(records []results.Target) []Case {
 		c.below = math.Inf(1)
 		out = append(out, c)
 	}
+	if f := reach.Failed; len(out) == 0 && f != nil {
+		c := limitCase(*f, "requests", 0)
+		c.known = false
+		c.Value = fmt.Sprintf("one of %s failed", stat.FormatBytes(f.Size))
+		if e := f.Evidence.Failure; e != nil && e.ServedBefore > 0 {
+			c.Value += " after " + results.FormatCount(int(e.ServedBefore), "answered request")
+		}
+		c.Why = "(no limit was found: mend this failure, then try again)"
+		out = append(out, c)
+	}
 	cut := reach.CutShort
 	if reach.Stopped == nil && cut != nil && cut.Evidence.Limit.Side == "reply" {
 		reach.Stopped = cut
