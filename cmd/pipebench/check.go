@@ -159,9 +159,8 @@ func (f *checkFlags) run(cmd *cobra.Command, command []string) error {
 
 // warnOfHiddenFlush names an environment variable that hides that the command does not flush.
 func warnOfHiddenFlush(cmd *cobra.Command, command []string) {
-	if (check.Options{Command: command}).HidesFlush() {
-		writeNotice(cmd.ErrOrStderr(), "pipebench: PYTHONUNBUFFERED is set, and hides if the "+
-			"program does not flush: try it without, too, as clients may start it so")
+	if text := (check.Options{Command: command}).FlushWarning(); text != "" {
+		writeNotice(cmd.ErrOrStderr(), "pipebench: "+text)
 	}
 }
 

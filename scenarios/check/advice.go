@@ -85,20 +85,25 @@ func adviceFor(class string, command []string) string {
 	return advice[class][runtimeOf(command)]
 }
 
-// HidesFlush reports whether the variable PYTHONUNBUFFERED hides that a Python program does not
-// flush what it prints. An option -u does so wherever the program is started, and hides nothing.
-func (o Options) HidesFlush() bool {
+// FlushWarning returns a warning if the variable PYTHONUNBUFFERED hides whether a Python program
+// flushes what it prints, else "". An option -u does so wherever the program is started, and hides
+// nothing.
+func (o Options) FlushWarning() string {
 	environment := (&exec.Cmd{Env: o.Env}).Environ()
 	isSet := slices.ContainsFunc(environment, func(v string) bool {
 		return strings.HasPrefix(v, "PYTHONUNBUFFERED=") && v != "PYTHONUNBUFFERED="
 	})
-	return isSet && !slices.Contains(o.Command, "-u") && runtimeOf(o.Command) == "Python"
+	if !isSet || slices.Contains(o.Command, "-u") || runtimeOf(o.Command) != "Python" {
+		return ""
+	}
+	return "PYTHONUNBUFFERED is set, and hides if the program does not flush: try it without, " +
+		"too, as clients may start it so"
 }
 
 // about returns what a finding is about: the command, after the variable that hides a missing flush
 // if that is set.
 func (o Options) about() []string {
-	if o.HidesFlush() {
+	if o.FlushWarning() != "" {
 		return append([]string{"PYTHONUNBUFFERED=1"}, o.Command...)
 	}
 	return o.Command

@@ -140,7 +140,7 @@ func TestWhatHidesAMissingFlush(t *testing.T) {
 		{"PYTHONUNBUFFERED=1", []string{"echo", "1"}, false},
 	} {
 		o := check.Options{Command: row.command, Env: append(os.Environ(), row.variable)}
-		if o.HidesFlush() != row.want {
+		if (o.FlushWarning() != "") != row.want {
 			t.Errorf("%s %s: %t", row.variable, row.command, !row.want)
 		}
 	}

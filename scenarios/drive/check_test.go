@@ -101,6 +101,19 @@ func TestCheckSaysWhatIsNotAboutASize(t *testing.T) {
 	}
 }
 
+// A server that passes only because its environment spares it a flush is no surprise later.
+func TestCheckLogsThatAMissingFlushIsHidden(t *testing.T) {
+	t.Parallel()
+	env := append(os.Environ(), "PYTHONUNBUFFERED=1")
+	o := drive.Options{Command: python(t, scannerServer), Env: env}
+	var v verdict
+	drivetest.CheckWith(&v, o, drivetest.Limit(2000))
+	logged := strings.Join(v.logged, "\n")
+	if !strings.Contains(logged, "PYTHONUNBUFFERED is set") {
+		t.Errorf("said %q, logged %q", v.said, logged)
+	}
+}
+
 // A tool is called only if it is named. The log says so, and what was sent.
 func TestCheckWithCallsATool(t *testing.T) {
 	t.Parallel()

@@ -21,6 +21,7 @@ import (
 	"github.com/pipebench/pipebench/results/stat"
 	"github.com/pipebench/pipebench/results/stat/assert"
 	"github.com/pipebench/pipebench/results/view"
+	"github.com/pipebench/pipebench/scenarios/check"
 	"github.com/pipebench/pipebench/scenarios/drive"
 )
 
@@ -165,6 +166,9 @@ func run(t testing.TB, o drive.Options, p drive.Plan) (*results.Set, error) {
 	defer d.Close()
 	t.Logf("%s speaks %s in %s; sending %s",
 		strings.Join(o.Command, " "), d.Protocol(), d.Framing(), d.Request())
+	if text := (check.Options{Command: o.Command, Env: o.Env}).FlushWarning(); text != "" {
+		t.Log(text)
+	}
 	set := new(results.Set)
 	err = d.Drive(ctx, p, func(l results.Line) error {
 		set.Add(l)
