@@ -84,7 +84,10 @@ func flagError(cmd *cobra.Command, err error) error {
 	}
 	text += "; see " + cmd.CommandPath() + " --help"
 	if len(cmd.Flags().Args()) > 0 && strings.Contains(cmd.Use, "-- ") {
-		text += "; flags of another program stand behind -- or in the quotes of its command"
+		text += "; flags of another program stand behind --"
+		if strings.Contains(cmd.Use, "-- WORDS") { // a command is one quoted argument
+			text += " or in the quotes of its command"
+		}
 	}
 	return usageError(errors.New(text))
 }

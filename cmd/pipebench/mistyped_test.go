@@ -17,6 +17,7 @@ func TestAMistypedWordLeadsToTheRightOne(t *testing.T) {
 		{"run --dryrun", "did you mean --dry-run?", ""},
 		{"run --nothing-like-it", "unknown flag: --nothing-like-it; see", "did you mean"},
 		{"drive node server.js --stdio", "stand behind --", "did you mean"},
+		{"drive node server.js --stdio", "stand behind --", "in the quotes"},
 		{"drive --sise 4KiB -- cat", "--size?", "stand behind --"},
 		{"compare ./old -c ./new -c", "in the quotes of its command", "did you mean"},
 		{"check ls -x", "stand behind --", "did you mean"},

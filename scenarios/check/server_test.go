@@ -290,7 +290,7 @@ func TestMemoryThatIsUsedAgainIsNoLeak(t *testing.T) {
 func TestALateAnswerMayNotHaveBeenFlushed(t *testing.T) {
 	c := &serverCase{finding: new(finding)}
 	c.judgeOutcome(target.Outcome{Verdict: target.Late})
-	if c.Verdict != results.Fails || !strings.Contains(c.Advice, "flush=True") {
+	if c.Verdict != results.Fails || !strings.Contains(c.Advice, "is not flushed") {
 		t.Errorf("%+v", c.Finding)
 	}
 }

@@ -212,10 +212,12 @@ func compare(payload, text []byte) Outcome {
 	want := payload[i:min(i+4, len(payload))]
 	why := fmt.Sprintf("byte %s of %s came back as %q, not %q", grouped(i), grouped(len(payload)),
 		got, want)
+	out := wrong(Corrupt, i, "%s", why)
 	if bytes.Contains(got, []byte("\uFFFD")) {
-		why += ": a character was cut in two and both halves replaced"
+		out.Why += ": a character was cut in two and both halves replaced"
+		out.advice = AdviceOnCharacters
 	}
-	return wrong(Corrupt, i, "%s", why)
+	return out
 }
 
 // addedNote returns what stands in text in place of a part of the payload, such as "[truncated]".

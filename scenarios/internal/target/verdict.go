@@ -65,14 +65,14 @@ var advice = map[Verdict]string{
 		"every request that has an id, with an error at least; pipebench inspect shows where " +
 		"the server waits",
 	Late: "the answer came when it was no longer waited for: look for what holds it up, such " +
-		"as an answer that is not flushed (in Python flush=True or python -u); a server that is " +
-		"only slow needs more time (--patience of drive, --timeout of check)",
+		"as an answer that is not flushed; a server that is only slow needs more time " +
+		"(--patience of drive, --timeout of check)",
 	Deaf: "the server lives and answers nothing: look at what it does instead " +
 		"(pipebench inspect); one that is only slow needs more --patience",
 	Deadlock: "the server writes to a stream that nobody reads, and stops reading its own: drain " +
 		"both while writing",
-	Corrupt: "bytes were changed on the way: look for text decoded a chunk at a time, and for " +
-		"two writers on one stream",
+	Corrupt: "bytes were changed on the way: look for what edits texts, and for two writers on " +
+		"one stream",
 	Truncated: "the answer was cut: flush before exit; " + adviceNonBlocking,
 	WrongLength: "Content-Length counts the bytes of the message as it is written: count them " +
 		"after encoding it, not its characters and not the bytes of another encoding",
@@ -80,8 +80,8 @@ var advice = map[Verdict]string{
 		"send each answer as one whole message (MCP and LSP have no chunks), one writer at a " +
 		"time, with a lock around header and body",
 	Buffered: "its output is block-buffered, as standard output is on a pipe unless the program " +
-		"says otherwise: flush after each answer (in Python flush=True or python -u; stdbuf -oL, " +
-		"jq --unbuffered); or a child of it reads its standard input: start that with another",
+		"says otherwise: flush after each answer; or a child of it reads its standard input: " +
+		"start that with another",
 	InFrames: "MCP sends each message as one line, however long: its clients take frames for " +
 		"broken JSON, and wait for the answer in vain; for a client of its own: --framing adaptive",
 	Endless: "what the server writes has no end of a message: it may be in another framing, or " +
@@ -118,7 +118,7 @@ const adviceNonBlocking = "if its standard output is non-blocking (O_NONBLOCK), 
 
 // losesRest says what a non-blocking output does, and what to do about it.
 const losesRest = "a large write takes a part and refuses the rest with EAGAIN: wait for room " +
-	"and write the rest, or make it blocking (in Python os.set_blocking(1, True))"
+	"and write the rest, or make it blocking"
 
 // AdviceOnCharacters is for a server that answers only without characters of several bytes.
 const AdviceOnCharacters = "decode whole messages, not each read (in Node setEncoding, in " +
@@ -175,7 +175,7 @@ func (o *Outcome) Advice(command string) string {
 	switch {
 	case e != nil && e.Computed:
 		return adviceToInspect("it computed all that time", command) + "; its stack says what it " +
-			"computes (in Python py-spy dump --pid PID)"
+			"computes (a debugger of its language shows it)"
 	case o.Verdict == Unanswered && o.arrivals.n > 0:
 		return o.Why + "; " + o.adviceOnArrivals()
 	case o.advice != "":
@@ -267,7 +267,7 @@ func (e *HandshakeError) Advice() string {
 		if e.fellSilent {
 			return AdviceReads
 		}
-		return "it runs and does not answer: it may not flush its answers (python -u), or " +
+		return "it runs and does not answer: it may not flush its answers, or " +
 			"need an argument to serve on its standard streams, another protocol or framing " +
 			"(--protocol of drive, --framing), or more time to start (--start-timeout of drive, " +
 			"--timeout of check)"

@@ -25,8 +25,14 @@ func TestEachVerdictHasItsAdvice(t *testing.T) {
 		t.Error("advice where none is needed")
 	}
 	silent := HandshakeError{Verdict: Buffered, fellSilent: true}
-	if !strings.Contains(silent.Advice(), "flush=True") {
+	if !strings.Contains(silent.Advice(), "flush after each answer") {
 		t.Errorf("of answers that come at the end of the input: %s", silent.Advice())
+	}
+	for _, advice := range []string{silent.Advice(), (&HandshakeError{Verdict: Deaf}).Advice(),
+		Late.Advice(), losesRest} {
+		if strings.Contains(advice, "ython") {
+			t.Errorf("the server may be of another language: %s", advice)
+		}
 	}
 	busy := Outcome{Verdict: Deaf, Evidence: &results.FailureEvidence{Computed: true}}
 	if !strings.HasPrefix(busy.Advice(""), "it computed all that time: ") {
