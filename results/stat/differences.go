@@ -90,6 +90,9 @@ func differences(members []Member, isWanted func(results.Cell) bool) []Differenc
 		for _, d := range m.differences(least) {
 			d.Framing = subject.Framing
 			d.Compared = m.cells()
+			if subject != everything { // Speeds has everything in all measurements
+				m.setSpeeds(d)
+			}
 			all = append(all, d)
 		}
 	}
@@ -191,18 +194,37 @@ func (m measured) differences(least float64) []Difference {
 func (d Difference) isSeenIn(values map[int]value) bool {
 	var ends []float64
 	for _, g := range []SpeedGroup{d.Groups[0], d.Groups[len(d.Groups)-1]} {
-		var mids []float64
-		for _, i := range g.Members {
-			if v, isMeasured := values[i]; isMeasured {
-				mids = append(mids, v.mid)
-			}
-		}
+		mids := g.mids(values)
 		if len(mids) == 0 {
 			return false
 		}
 		ends = append(ends, medianOf(mids))
 	}
 	return 2*(ends[1]-ends[0]) >= math.Log(d.Ratio())
+}
+
+// mids returns the values of the machines of a group in a measurement.
+func (g SpeedGroup) mids(values map[int]value) []float64 {
+	var mids []float64
+	for _, i := range g.Members {
+		if v, isMeasured := values[i]; isMeasured {
+			mids = append(mids, v.mid)
+		}
+	}
+	return mids
+}
+
+// setSpeeds takes the speeds of the groups from the measurements in which they differ alone.
+func (m measured) setSpeeds(d Difference) {
+	for i, g := range d.Groups {
+		var mids []float64
+		for _, cell := range d.Cells {
+			mids = append(mids, g.mids(m[cell])...)
+		}
+		if len(mids) > 0 {
+			d.Groups[i].Speed = math.Exp(medianOf(mids))
+		}
+	}
 }
 
 // isOdd reports whether machines differ in a measurement otherwise than in all together.

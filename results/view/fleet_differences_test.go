@@ -174,9 +174,9 @@ func TestAFleetIsToldByItsTruth(t *testing.T) {
 			"ndjson": 3, "content-length": 2, "length-prefix": 2, "chunked:61440": 2,
 		}), []string{
 			compared + "ndjson is 3.0 times slower on n01 than on n02.",
-			compared + "content-length is 2.0 times slower on n01 than on n02.",
-			compared + "60 KiB chunks are 2.0 times slower on n01 than on n02.",
 			compared + "length-prefix is 2.0 times slower on n01 than on n02.",
+			compared + "60 KiB chunks are 2.0 times slower on n01 than on n02.",
+			compared + "content-length is 2.0 times slower on n01 than on n02.",
 		}},
 		{"everything, and a framing more", slow(2, 1, map[string]float64{"": 3, "ndjson": 1.5}),
 			[]string{
