@@ -134,8 +134,10 @@ func answersTo(columns []column, question int) []column {
 }
 
 // answerSentence says which machines give which answer: "A new pipe holds 64 KiB on a and b, 256
-// KiB on the 7 others probed." In this example, the text others is "others probed".
-func answerSentence(asks, others string, columns []column, question int) string {
+// KiB on the 7 others probed." In this example, the text others is "others probed". It also says
+// what some machines alone have in common, if members has the machines.
+func answerSentence(asks, others string, columns []column, question int,
+	members []stat.Member) string {
 	answers := slices.DeleteFunc(answersTo(columns, question), func(c column) bool {
 		return c.answers[0].Base == "" // it cannot be compared
 	})
@@ -143,9 +145,17 @@ func answerSentence(asks, others string, columns []column, question int) string 
 		// answers of one machine and of two machines keep their order
 		return max(len(a.names), 2) - max(len(b.names), 2)
 	})
+	c := comparison{members: members}
+	var asked stat.Difference
+	for _, a := range answers {
+		asked.Groups = append(asked.Groups, c.groupNamed(a.names))
+	}
 	var parts []string
 	for i, a := range answers {
 		where := nameSome(a.names)
+		if common, _ := c.common(asked, asked.Groups[i]); common != "" {
+			where = common + " (" + where + ")"
+		}
 		isLast := i > 0 && i == len(answers)-1
 		if isLast && len(a.names) > 2 {
 			where = fmt.Sprintf("the %d %s", len(a.names), others)

@@ -65,7 +65,7 @@ func answerSection(members []stat.Member, area, title string,
 		return nil
 	}
 	disputed, alike := compareAnswers(columns)
-	out.Lead = answerSentences(questions, columns, disputed)
+	out.Lead = answerSentences(questions, columns, disputed, members)
 	agreement := agreementText(title, columns, len(disputed), len(alike), len(members))
 	if len(disputed) == 0 && len(alike) <= mostAlike {
 		for _, i := range alike {
@@ -98,16 +98,17 @@ func comparedAnswers(columns []column, question int) string {
 }
 
 // answerSentences says in sentences what machines answer differently, if that is little.
-func answerSentences(questions []string, columns []column, disputed []int) []string {
+func answerSentences(questions []string, columns []column, disputed []int,
+	members []stat.Member) []string {
 	if questions[0] == newPipeHolds { // anonymous pipes
-		differing := differingAnswers(columns)
+		differing := differingAnswers(columns, members)
 		return differing[:min(1, len(differing))] // the table has the others
 	}
 	if len(disputed) != 1 {
 		return nil // the table has them
 	}
 	i := disputed[0]
-	return []string{answerSentence(questions[i]+":", "others asked", columns, i)}
+	return []string{answerSentence(questions[i]+":", "others asked", columns, i, members)}
 }
 
 // compare adds a table with the questions of these indexes. Each answer has a row with the machines

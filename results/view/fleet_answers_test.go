@@ -171,3 +171,20 @@ func TestALimitThatIsNotExactDiffersFromNoOther(t *testing.T) {
 		}
 	}
 }
+
+// A sentence on answers names what some machines alone have in common, as those on speeds do.
+func TestAnAnswerNamesWhatItsMachinesHaveInCommon(t *testing.T) {
+	var members []stat.Member
+	for i, holds := range []float64{65_536, 32_768, 65_536, 32_768, 65_536} {
+		m := answeringMember(fmt.Sprint("w", i+1), holds)
+		m.Runs[0].Kernel = "6.1.0"
+		if holds == 32_768 {
+			m.Runs[0].Kernel = "6.8.0"
+		}
+		members = append(members, m)
+	}
+	const want = "A new pipe holds 32 KiB on linux 6.8 (w2 and w4), 64 KiB on the 3 others probed."
+	if got := FleetSections(members, nil)[0].Lead[0]; got != want {
+		t.Errorf("got %q", got)
+	}
+}

@@ -203,7 +203,7 @@ func differenceSentences(machines []probedMachine) []string {
 	}
 	columns := machineColumns(machines, "anonymous", pipeQuestions)
 	disputed, alike := compareAnswers(columns)
-	said := differingAnswers(columns)
+	said := differingAnswers(columns, nil)
 	if len(disputed) > len(said) {
 		said = append(said, agreementText("Anonymous pipes", columns, len(disputed), len(alike),
 			len(machines)))
@@ -213,11 +213,11 @@ func differenceSentences(machines []probedMachine) []string {
 
 // differingAnswers says to which main questions the columns give different answers. The answers
 // must be in the order of pipeQuestions.
-func differingAnswers(columns []column) []string {
+func differingAnswers(columns []column, members []stat.Member) []string {
 	var out []string
 	for i, q := range pipeQuestions {
 		if q.main && disagree(columns, i) {
-			out = append(out, answerSentence(q.asks, "others probed", columns, i))
+			out = append(out, answerSentence(q.asks, "others probed", columns, i, members))
 		}
 	}
 	return out
