@@ -192,15 +192,12 @@ func (m measured) differences(least float64) []Difference {
 // isSeenIn reports whether the fastest and the slowest group are at least half as far apart in a
 // measurement as in all together.
 func (d Difference) isSeenIn(values map[int]value) bool {
-	var ends []float64
-	for _, g := range []SpeedGroup{d.Groups[0], d.Groups[len(d.Groups)-1]} {
-		mids := g.mids(values)
-		if len(mids) == 0 {
-			return false
-		}
-		ends = append(ends, medianOf(mids))
+	slowest := d.Groups[0].mids(values)
+	fastest := d.Groups[len(d.Groups)-1].mids(values)
+	if len(slowest) == 0 || len(fastest) == 0 {
+		return false
 	}
-	return 2*(ends[1]-ends[0]) >= math.Log(d.Ratio())
+	return 2*(medianOf(fastest)-medianOf(slowest)) >= math.Log(d.Ratio())
 }
 
 // mids returns the values of the machines of a group in a measurement.

@@ -146,9 +146,9 @@ func differenceSection(c comparison) Section {
 		out.Tables = []Table{main.table("machine", EachMachine(measured))}
 		out.Notes = nonEmpty([]string{RoughNote(out.Tables)})
 	}
-	if odd := oddRaw(c.members, main.cells[0]); len(odd) > 0 {
-		out.Notes = append(out.Notes, "Raw is unusual on "+nameSome(odd)+
-			": shares of it are not compared.")
+	isOfRaw := func(d stat.Difference) bool { return d.Framing == results.FramingRaw }
+	if slices.ContainsFunc(c.differences, isOfRaw) {
+		out.Notes = append(out.Notes, "Where raw is unusual, shares of it are not compared.")
 	}
 	hasRuns := func(m stat.Member) bool { return len(m.Runs) > 1 }
 	if slices.ContainsFunc(measured, hasRuns) {

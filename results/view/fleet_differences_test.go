@@ -450,7 +450,7 @@ func TestMachinesThatStandOutHaveReasons(t *testing.T) {
 	members := stat.FleetOf(set).Members()
 	sections := FleetSections(members, nil)
 	rows := textOf(sections[2].Tables[0])
-	if !strings.HasPrefix(rows, "n01 | compared with other framings, ndjson is 2.0 ") ||
+	if !strings.HasPrefix(rows, "n01 | unusual in speed, and in this | ") ||
 		!strings.HasSuffix(rows, " | Xeon") {
 		t.Errorf("rows %q", rows)
 	}
@@ -531,12 +531,12 @@ func TestWhatSentencesAreAboutIsShownFirst(t *testing.T) {
 	}
 }
 
-// A note below the table says on which machines raw is unusual, of few machines and of many.
+// A note below the table says what an unusual raw means for it, of few machines and of many.
 func TestATableSaysWhereRawIsUnusual(t *testing.T) {
 	for _, n := range []int{4, 20} {
 		set := setOf(slow(n, 1, map[string]float64{"raw": 2})...)
 		section := FleetSections(stat.FleetOf(set).Members(), nil)[1]
-		const want = "Raw is unusual on n01: shares of it are not compared."
+		const want = "Where raw is unusual, shares of it are not compared."
 		if !slices.Contains(section.Notes, want) {
 			t.Errorf("%d machines: notes %q", n, section.Notes)
 		}

@@ -72,8 +72,11 @@ func (c comparison) rows() [][]int {
 }
 
 // machineTable has the speed of everything on the machines, and the properties in which they
-// differ. It has no row if all machines are alike in these.
+// differ. It has no row if all machines are alike in these, or in speed.
 func (c comparison) machineTable() Table {
+	if spread := c.spread(); spread > 0 && spread < leastRatio {
+		return Table{} // sentences say so
+	}
 	t := Table{Columns: []Column{
 		{Title: "machine", Style: Long, Key: true},
 		{Title: "speed", Right: true, Key: true},

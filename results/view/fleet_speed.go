@@ -32,28 +32,46 @@ func (c comparison) sentences() []string {
 		all = append(all, capitalised(c.sentence(d)))
 	}
 	alike := c.alike()
+	where := c.count(len(alike))
+	if len(alike) < len(c.members) {
+		where = fmt.Sprintf("%d of %s (%s: the others are too noisy, or did not measure it)",
+			len(alike), c.count(len(c.members)), c.names(alike))
+	}
 	switch {
-	case alike < 2:
+	case len(alike) < 2:
 	case len(all) > 0:
 		all = append(all, fmt.Sprintf("Everything together differs by less than %g times between "+
-			"%s.", stat.SlowFactor, c.count(alike)))
+			"%s.", stat.SlowFactor, where))
 	default:
 		all = []string{fmt.Sprintf("No framing, nor raw alone, differs by a tenth beyond the "+
-			"noise between %s, and everything together by less than %g times.", c.count(alike),
+			"noise between %s, and everything together by less than %g times.", where,
 			stat.SlowFactor)}
 	}
 	return all
 }
 
-// alike returns on how many machines everything was compared, or 0 if it differs.
-func (c comparison) alike() int {
+// alike lists the members on which everything was compared, or none if it differs.
+func (c comparison) alike() []int {
 	isDifferent := len(c.differences) > 0 && c.differences[0].Framing == ""
-	speeds := selected(c.speeds, func(speed float64) bool { return speed > 0 })
-	if isDifferent || len(speeds) == 0 ||
-		slices.Max(speeds) >= stat.SlowFactor*slices.Min(speeds) {
+	if isDifferent || c.spread() >= stat.SlowFactor {
+		return nil
+	}
+	var known []int
+	for i, speed := range c.speeds {
+		if speed > 0 {
+			known = append(known, i)
+		}
+	}
+	return known
+}
+
+// spread returns how many times faster everything is on the fastest member than on the slowest.
+func (c comparison) spread() float64 {
+	known := selected(c.speeds, func(speed float64) bool { return speed > 0 })
+	if len(known) == 0 {
 		return 0
 	}
-	return len(speeds)
+	return slices.Max(known) / slices.Min(known)
 }
 
 // count counts machines or runs.
@@ -64,17 +82,9 @@ func (c comparison) count(n int) string {
 	return results.FormatCount(n, "machine")
 }
 
-// sentence tells a difference, and what is certain beside it.
+// sentence says how much slower or faster than the usual group the other groups are, and what is
+// certain beside it.
 func (c comparison) sentence(d stat.Difference) string {
-	text := c.claim(d) + "."
-	if c.isUnexplained(d) {
-		text += " No recorded property is common to these alone."
-	}
-	return text
-}
-
-// claim says how much slower or faster than the usual group the other groups are.
-func (c comparison) claim(d stat.Difference) string {
 	groups := inOrder(d)
 	usual := groups[len(groups)-1]
 	var parts []string
@@ -93,6 +103,10 @@ func (c comparison) claim(d stat.Difference) string {
 	}
 	if len(d.Cells) < len(d.Compared) {
 		text += ", in " + measurementsOf(d)
+	}
+	text += "."
+	if c.isUnexplained(d) {
+		text += " No recorded property is common to these alone."
 	}
 	return text
 }
@@ -154,19 +168,6 @@ func (c comparison) subject(d stat.Difference) string {
 
 // leastRatio is the smallest ratio between two figures that is worth telling: a tenth.
 const leastRatio = 1.1
-
-// oddRaw names the machines on which raw is unusual in a measurement.
-func oddRaw(members []stat.Member, cell results.Cell) []string {
-	var names []string
-	for _, m := range members {
-		if slices.ContainsFunc(m.Figures, func(f stat.Figure) bool {
-			return f.OddRaw && withoutFraming(f.Cell) == withoutFraming(cell)
-		}) {
-			names = append(names, m.Name)
-		}
-	}
-	return names
-}
 
 // measurementsOf says in how many measurements a difference was found and, if it is so with certain
 // messages or on certain CPUs alone, or in streams alone, with which.

@@ -3,7 +3,6 @@ package view
 import (
 	"cmp"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
@@ -13,7 +12,7 @@ import (
 
 const (
 	mostMachines = 50  // the most rows in the table of machines to look at
-	mostReason   = 200 // the most characters of a cell in this table
+	mostReason   = 300 // the most characters of a cell in this table
 )
 
 // A concern is a reason to look at machines.
@@ -24,8 +23,8 @@ type concern struct {
 }
 
 type concernRow struct {
-	names     []string
-	what, why string
+	names         []string
+	what, details string
 }
 
 func (c *concern) add(name, what string, why []string) {
@@ -34,7 +33,7 @@ func (c *concern) add(name, what string, why []string) {
 	}
 	reason := Truncate(strings.Join(why, "; "), mostReason)
 	for i, row := range c.rows {
-		if row.what == what && row.why == reason {
+		if row.what == what && row.details == reason {
 			c.rows[i].names = slices.Compact(append(row.names, name))
 			return
 		}
@@ -42,30 +41,27 @@ func (c *concern) add(name, what string, why []string) {
 	c.rows = append(c.rows, concernRow{[]string{name}, what, reason})
 }
 
-// addOdd adds the machines that stand out, with what may be the reason: one of three or more, or at
-// most a fifth.
+// addOdd adds the machines that stand out, if the records have what may be the reason: one of three
+// or more machines, or at most a fifth.
 func (c *concern) addOdd(found comparison) {
-	odd := make(map[int][]string) // by machine: in what
+	var odd []int
 	for _, d := range found.differences {
 		few := d.Odd()
 		all := len(few) + len(d.Groups[d.Usual()].Members)
-		if d.ByDegrees || all < 3 || len(few) > max(1, all/5) {
-			continue
-		}
-		for _, i := range few {
-			odd[i] = append(odd[i], found.claim(d))
+		if !d.ByDegrees && all > 2 && len(few) <= max(1, all/5) {
+			odd = append(odd, few...)
 		}
 	}
 	var usual []stat.Member
 	for i, m := range found.members {
-		if odd[i] == nil {
+		if !slices.Contains(odd, i) {
 			usual = append(usual, m)
 		}
 	}
-	for _, i := range slices.Sorted(maps.Keys(odd)) {
-		m := found.members[i]
-		for _, what := range odd[i] {
-			c.add(m.Name, what, reasons(m, usual))
+	slices.Sort(odd)
+	for _, i := range slices.Compact(odd) {
+		if why := reasons(found.members[i], usual); len(why) > 0 {
+			c.add(found.members[i].Name, "unusual in speed, and in this", why)
 		}
 	}
 }
@@ -87,7 +83,7 @@ func attentionSection(found comparison) Section {
 		}
 		if differ := refutedRules(m); len(differ) > 0 {
 			what := results.FormatCount(len(differ), "finding") + " not as documented"
-			refuted.add(m.Name, what, differ)
+			refuted.add(m.Name, what, []string{nameSome(differ)})
 		}
 		if m.IsNoisy() && len(m.Disagreement) == 0 {
 			var why []string
@@ -105,7 +101,7 @@ func attentionSection(found comparison) Section {
 	t := Table{Columns: []Column{
 		{Title: "machine", Style: Long, Key: true},
 		{Title: "what", Style: Long, Key: true},
-		{Title: "why, as far as the records tell", Style: Long, Key: true},
+		{Title: "details", Style: Long, Key: true},
 	}}
 	leftOut := 0
 	for _, c := range []concern{failed, odd, refuted, noisy, doubtful} {
@@ -114,7 +110,7 @@ func attentionSection(found comparison) Section {
 				leftOut++
 				continue
 			}
-			t.Append(Truncate(strings.Join(row.names, ", "), mostReason), row.what, row.why)
+			t.Append(Truncate(strings.Join(row.names, ", "), mostReason), row.what, row.details)
 		}
 		if len(c.names) > 0 && c.said != "" {
 			out.Lead = append(out.Lead, c.said+results.FormatCount(len(c.names), "machine")+": "+
@@ -147,42 +143,40 @@ func refutedRules(m stat.Member) []string {
 // reasons lists what may have made a machine stand out: what it has, and hardly any of the others
 // that do not stand out.
 func reasons(m stat.Member, others []stat.Member) []string {
-	var why []string
-	for _, factor := range factors {
-		value := factorOf(m, factor)
-		hasValue := func(o stat.Member) bool { return factorOf(o, factor) == value }
-		if !slices.ContainsFunc(others, hasValue) {
-			why = append(why, factorPhrase(m, factor))
-		}
-	}
 	with := make(map[string]int) // how many others have it
 	for _, o := range others {
-		for _, d := range disturbances(o) {
-			with[d.ID]++
+		for _, trait := range traits(o) {
+			with[trait.ID]++
 		}
 	}
-	for _, d := range disturbances(m) {
-		if 10*with[d.ID] <= len(others) {
-			why = append(why, d.Found)
+	var why []string
+	for _, trait := range traits(m) {
+		if 10*with[trait.ID] <= len(others) {
+			why = append(why, trait.Found)
 		}
 	}
 	return why
 }
 
-// disturbances lists what may have slowed a machine: frequent warnings, the load, and what the
-// command probe --machine found. Two machines have the same one if the ID is equal.
-func disturbances(m stat.Member) []stat.Warning {
-	out := frequentWarnings(m)
+// traits lists what may influence the speed of a machine: its properties, frequent warnings, the
+// load, and what the command probe --machine found. Two machines share one if the ID is equal.
+func traits(m stat.Member) []stat.Warning {
+	var texts []string
+	for _, factor := range factors {
+		texts = append(texts, factorPhrase(m, factor))
+	}
 	e := m.Environment()
 	if e.Load1 != nil && e.CPUs > 0 && *e.Load1 > float64(e.CPUs) {
-		text := "load " + loadText(e) + " on " + results.FormatCount(e.CPUs, "CPU")
-		out = append(out, stat.Warning{ID: text, Found: text})
+		texts = append(texts, "load "+loadText(e)+" on "+results.FormatCount(e.CPUs, "CPU"))
 	}
 	for _, f := range foundIn(m.Answers, results.AreaMachine) {
-		text := f.Name() + ": " + f.Found
-		out = append(out, stat.Warning{ID: text, Found: text})
+		texts = append(texts, f.Name()+": "+f.Found)
 	}
-	return out
+	var all []stat.Warning
+	for _, text := range texts {
+		all = append(all, stat.Warning{ID: text, Found: text})
+	}
+	return append(all, frequentWarnings(m)...)
 }
 
 // frequentWarnings returns the warnings that occur in at least a third of a machine's measurements,

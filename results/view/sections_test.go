@@ -198,10 +198,8 @@ func TestSeveralMachinesBeginWithWhatDiffers(t *testing.T) {
 	if s.Title != difference || s.Lead[0] != difference+"." {
 		t.Errorf("title %q, sentences %q", s.Title, s.Lead)
 	}
-	rows := rowsOf(t, s.Tables)
-	if rows["lab-linux"] != "1.00 | linux | amd64" ||
-		rows["lab-darwin"] != "1.00 | darwin | arm64" {
-		t.Errorf("machines %q", rows)
+	if len(s.Tables) > 0 { // everything is as fast on both
+		t.Errorf("tables %+v", s.Tables)
 	}
 	set.Environments = set.Environments[:1]
 	set.Records = set.Records[:2]
