@@ -148,7 +148,13 @@ func answerSentence(asks, others string, columns []column, question int,
 	c := comparison{members: members}
 	var asked stat.Difference
 	for _, a := range answers {
-		asked.Groups = append(asked.Groups, c.groupNamed(a.names))
+		var g stat.SpeedGroup
+		for i, m := range members {
+			if slices.Contains(a.names, m.Name) {
+				g.Members = append(g.Members, i)
+			}
+		}
+		asked.Groups = append(asked.Groups, g)
 	}
 	var parts []string
 	for i, a := range answers {

@@ -24,7 +24,12 @@ func FleetSections(members []stat.Member, problems []results.Problem) []Section 
 	title := cmp.Or(differences.Lead...)
 	attention := attentionSection(found)
 	answers := answerSections(members)
-	differ := answerDifference(answers)
+	differ := "" // how answers differ
+	for _, s := range answers {
+		if len(s.Lead) > 1 && differ == "" { // the last sentence only counts the differences
+			differ = s.Lead[0]
+		}
+	}
 	disagreement := disagreementSentences(members)
 	if len(found.differences) == 0 {
 		title = cmp.Or(cmp.Or(disagreement...), differ, title, cmp.Or(attention.Lead...))
@@ -69,17 +74,6 @@ func missingSentence(problems []results.Problem) string {
 		return ""
 	}
 	return "Measurements are missing: " + nameSome(missing) + "."
-}
-
-// answerDifference returns the first sentence on how answers differ between machines, or "" if
-// there is none.
-func answerDifference(sections []Section) string {
-	for _, s := range sections {
-		if len(s.Lead) > 1 { // the last sentence only counts the differences
-			return s.Lead[0]
-		}
-	}
-	return ""
 }
 
 // FleetLead says how many machines and runs there are, and from which days.
@@ -149,12 +143,6 @@ func differenceSection(c comparison) Section {
 	isOfRaw := func(d stat.Difference) bool { return d.Framing == results.FramingRaw }
 	if slices.ContainsFunc(c.differences, isOfRaw) {
 		out.Notes = append(out.Notes, "Where raw is unusual, shares of it are not compared.")
-	}
-	hasRuns := func(m stat.Member) bool { return len(m.Runs) > 1 }
-	if slices.ContainsFunc(measured, hasRuns) {
-		out.Notes = append(out.Notes, fmt.Sprintf("Runs of a machine count as alike if everything "+
-			"differs by less than %g times, and a framing or raw by less than a tenth.",
-			stat.SlowFactor))
 	}
 	if missing := len(c.members) - len(measured); missing > 0 {
 		out.Notes = append(out.Notes, fmt.Sprintf("%d of %d machines did not measure this.",

@@ -145,9 +145,6 @@ func agreementText(title string, columns []column, disputed, alike, members int)
 	for _, c := range columns {
 		names = append(names, c.names...)
 	}
-	if len(names) == 1 {
-		return fmt.Sprintf("%s: only %s was asked, nothing to compare.", title, names[0])
-	}
 	where := results.FormatCount(len(names), "machine")
 	if len(names) < members || disputed > 0 && len(names) <= mostNamedMachines {
 		where = nameSome(names)

@@ -74,12 +74,12 @@ func TestAFleetIsToldByItsTruth(t *testing.T) {
 		want     []string
 	}{
 		{"equal", alike(2), []string{
-			"No framing, nor raw alone, differs by a tenth beyond the noise between 2 " +
-				"machines, and everything together by less than 1.5 times.",
+			"No framing, nor raw alone, differs by a tenth beyond the noise.",
+			"Everything together differs by less than 1.5 times between 2 machines.",
 		}},
 		{"20 equal", alike(20), []string{
-			"No framing, nor raw alone, differs by a tenth beyond the noise between 20 " +
-				"machines, and everything together by less than 1.5 times.",
+			"No framing, nor raw alone, differs by a tenth beyond the noise.",
+			"Everything together differs by less than 1.5 times between 20 machines.",
 		}},
 		{"too noisy to tell", with(slow(2, 1, ndjson), func(_ int, m *resultstest.Machine) {
 			m.Noise = 0.3
@@ -142,8 +142,8 @@ func TestAFleetIsToldByItsTruth(t *testing.T) {
 				"n05, n06, n07 and n08." + unexplained,
 		}},
 		{"everything, but little", slow(8, 4, map[string]float64{"": 1.3}), []string{
-			"No framing, nor raw alone, differs by a tenth beyond the noise between 8 " +
-				"machines, and everything together by less than 1.5 times.",
+			"No framing, nor raw alone, differs by a tenth beyond the noise.",
+			"Everything together differs by less than 1.5 times between 8 machines.",
 		}},
 		{"one framing", slow(3, 1, ndjson), []string{
 			compared + "ndjson is 1.5 times slower on n01 than on n02 and n03.",
@@ -339,8 +339,8 @@ func TestAFleetIsToldByItsTruth(t *testing.T) {
 		{"each a little slower than the next", with(alike(5), func(i int, m *resultstest.Machine) {
 			m.Slow = map[string]float64{"": 1 + 0.1*float64(i)}
 		}), []string{
-			"No framing, nor raw alone, differs by a tenth beyond the noise between 5 " +
-				"machines, and everything together by less than 1.5 times.",
+			"No framing, nor raw alone, differs by a tenth beyond the noise.",
+			"Everything together differs by less than 1.5 times between 5 machines.",
 		}},
 		{"one size better, one worse", with(alike(2), func(i int, m *resultstest.Machine) {
 			m.SlowAt = func(c results.Cell) float64 {
@@ -562,23 +562,6 @@ func TestTheFirstTableHasTheLabelsOfTheSentences(t *testing.T) {
 		if len(sections[0].Tables) > 0 {
 			t.Errorf("tables %+v", sections[0].Tables)
 		}
-	}
-}
-
-// A note says how far runs of a machine may differ and count as alike.
-func TestANoteSaysWhichRunsCountAsAlike(t *testing.T) {
-	machines := with(alike(4), func(i int, m *resultstest.Machine) {
-		if i == 3 {
-			m.Name = "n01"
-			m.After = time.Hour
-			m.Slow = map[string]float64{"": 1.4}
-		}
-	})
-	section := FleetSections(stat.FleetOf(setOf(machines...)).Members(), nil)[1]
-	const want = "Runs of a machine count as alike if everything differs by less than 1.5 times, " +
-		"and a framing or raw by less than a tenth."
-	if !slices.Contains(section.Notes, want) {
-		t.Errorf("notes %q", section.Notes)
 	}
 }
 

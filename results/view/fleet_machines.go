@@ -72,10 +72,10 @@ func (c comparison) rows() [][]int {
 }
 
 // machineTable has the speed of everything on the machines, and the properties in which they
-// differ. It has no row if all machines are alike in these, or in speed.
+// differ. It has no row if all machines are alike in these, or a sentence says so of their speed.
 func (c comparison) machineTable() Table {
-	if spread := c.spread(); spread > 0 && spread < leastRatio {
-		return Table{} // sentences say so
+	if c.alike() > 1 {
+		return Table{}
 	}
 	t := Table{Columns: []Column{
 		{Title: "machine", Style: Long, Key: true},

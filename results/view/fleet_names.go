@@ -89,16 +89,6 @@ func (c comparison) names(members []int) string {
 	return nameSome(names)
 }
 
-func (c comparison) groupNamed(names []string) stat.SpeedGroup {
-	var g stat.SpeedGroup
-	for i, m := range c.members {
-		if slices.Contains(names, m.Name) {
-			g.Members = append(g.Members, i)
-		}
-	}
-	return g
-}
-
 // areOthers reports whether a group is the usual one and has too many machines to name.
 func (c comparison) areOthers(d stat.Difference, g stat.SpeedGroup) bool {
 	isUsual := slices.Equal(g.Members, d.Groups[d.Usual()].Members)

@@ -31,47 +31,29 @@ func (c comparison) sentences() []string {
 	for _, d := range c.differences {
 		all = append(all, capitalised(c.sentence(d)))
 	}
-	alike := c.alike()
-	where := c.count(len(alike))
-	if len(alike) < len(c.members) {
-		where = fmt.Sprintf("%d of %s (%s: the others are too noisy, or did not measure it)",
-			len(alike), c.count(len(c.members)), c.names(alike))
-	}
-	switch {
-	case len(alike) < 2:
-	case len(all) > 0:
+	if alike := c.alike(); alike > 1 {
+		if len(all) == 0 {
+			all = []string{"No framing, nor raw alone, differs by a tenth beyond the noise."}
+		}
+		where := c.count(alike)
+		if alike < len(c.members) {
+			where += "; the others are too noisy, or did not measure it"
+		}
 		all = append(all, fmt.Sprintf("Everything together differs by less than %g times between "+
 			"%s.", stat.SlowFactor, where))
-	default:
-		all = []string{fmt.Sprintf("No framing, nor raw alone, differs by a tenth beyond the "+
-			"noise between %s, and everything together by less than %g times.", where,
-			stat.SlowFactor)}
 	}
 	return all
 }
 
-// alike lists the members on which everything was compared, or none if it differs.
-func (c comparison) alike() []int {
+// alike returns on how many machines everything was compared, or 0 if it differs.
+func (c comparison) alike() int {
 	isDifferent := len(c.differences) > 0 && c.differences[0].Framing == ""
-	if isDifferent || c.spread() >= stat.SlowFactor {
-		return nil
-	}
-	var known []int
-	for i, speed := range c.speeds {
-		if speed > 0 {
-			known = append(known, i)
-		}
-	}
-	return known
-}
-
-// spread returns how many times faster everything is on the fastest member than on the slowest.
-func (c comparison) spread() float64 {
-	known := selected(c.speeds, func(speed float64) bool { return speed > 0 })
-	if len(known) == 0 {
+	speeds := selected(c.speeds, func(speed float64) bool { return speed > 0 })
+	if isDifferent || len(speeds) == 0 ||
+		slices.Max(speeds) >= stat.SlowFactor*slices.Min(speeds) {
 		return 0
 	}
-	return slices.Max(known) / slices.Min(known)
+	return len(speeds)
 }
 
 // count counts machines or runs.

@@ -149,12 +149,14 @@ func TestOnlyAnswersThatMachinesGaveAreCounted(t *testing.T) {
 		{
 			"one kind on one machine", []stat.Member{extra, fewer},
 			"What the pipes do: 1 answer, alike on 2 machines." + holds + "|" +
-				"What other kinds of pipe do: only a was asked, nothing to compare.",
+				"What other kinds of pipe do: no question was answered on two machines, " +
+				"nothing to compare.",
 		},
 		{
 			"one machine", []stat.Member{extra, costly},
-			"What the pipes do: only a was asked, nothing to compare.|" +
-				"What other kinds of pipe do: only a was asked, nothing to compare.",
+			"What the pipes do: no question was answered on two machines, nothing to compare.|" +
+				"What other kinds of pipe do: no question was answered on two machines, " +
+				"nothing to compare.",
 		},
 	}
 	for _, tt := range tests {

@@ -103,13 +103,8 @@ func attentionSection(found comparison) Section {
 		{Title: "what", Style: Long, Key: true},
 		{Title: "details", Style: Long, Key: true},
 	}}
-	leftOut := 0
 	for _, c := range []concern{failed, odd, refuted, noisy, doubtful} {
 		for _, row := range c.rows {
-			if len(t.Rows) == mostMachines {
-				leftOut++
-				continue
-			}
 			t.Append(Truncate(strings.Join(row.names, ", "), mostReason), row.what, row.details)
 		}
 		if len(c.names) > 0 && c.said != "" {
@@ -117,16 +112,16 @@ func attentionSection(found comparison) Section {
 				nameSome(c.names)+".")
 		}
 	}
+	if len(t.Rows) > mostMachines {
+		t.Rows = t.Rows[:mostMachines]
+		out.Notes = []string{"More rows are left out: the sentences above count their machines."}
+	}
 	out.Tables = []Table{t}
 	if len(noisy.rows) > 0 {
 		out.Lead = append(out.Lead,
 			"Close other programs there, or measure longer (--max-time).")
 	}
 	out.Lead = append(out.Lead, changedRules(members)...)
-	if leftOut > 0 {
-		out.Notes = append(out.Notes, fmt.Sprintf("%d more rows are left out. The sentences "+
-			"above count their machines.", leftOut))
-	}
 	return out
 }
 

@@ -53,33 +53,21 @@ func agreedRows(rows []stat.Row) []stat.Row {
 }
 
 // namedRuns returns the runs with their days as names or, if some are equal, their times. If these
-// are equal, too, it takes as much of the IDs as tells them apart, and at least eight characters.
+// are equal, too, it takes the IDs.
 func namedRuns(runs []stat.Member) []stat.Member {
 	runs = slices.Clone(runs)
 	for _, layout := range []string{"2006-01-02", "2006-01-02 15:04:05 UTC"} {
+		known := make(map[string]bool)
 		for i := range runs {
 			runs[i].Name = runs[i].Environment().Time.UTC().Format(layout)
+			known[runs[i].Name] = true
 		}
-		if haveOwnNames(runs) {
+		if len(known) == len(runs) {
 			return runs
 		}
 	}
-	for length := 8; length <= 64; length++ { // a hash has 64 characters
-		for i := range runs {
-			id := runs[i].Environment().Run
-			runs[i].Name = id[:min(length, len(id))]
-		}
-		if haveOwnNames(runs) {
-			break
-		}
+	for i := range runs {
+		runs[i].Name = runs[i].Environment().Run
 	}
 	return runs
-}
-
-func haveOwnNames(runs []stat.Member) bool {
-	known := make(map[string]bool)
-	for _, r := range runs {
-		known[r.Name] = true
-	}
-	return len(known) == len(runs)
 }

@@ -68,7 +68,7 @@ func TestRunsOfOneDayAreNamedByTheirTimes(t *testing.T) {
 	const later = "019ac4f2-7b38-7d02-8a4b-0c1d2e3f4a5b"
 	set = results.Merge(besideOf(old, "srv", 0, 1.2), besideOf(later, "srv", 0, 1.6))
 	text = strings.Join(Summarise(set).Meaning, "\n")
-	if !strings.Contains(text, "in run 019ac4f2-7b38 than in run 019ac4f2-7b31.") {
+	if !strings.Contains(text, "in run "+later+" than in run "+old+".") {
 		t.Errorf("got %q", text)
 	}
 }

@@ -85,9 +85,8 @@ func adviceFor(class string, command []string) string {
 	return advice[class][runtimeOf(command)]
 }
 
-// FlushWarning returns a warning if the variable PYTHONUNBUFFERED hides whether a Python program
-// flushes what it prints, else "". An option -u does so wherever the program is started, and hides
-// nothing.
+// FlushWarning warns if the variable PYTHONUNBUFFERED hides whether a Python program flushes. It is
+// "" for an option -u, which hides nothing: it is there wherever the program is started.
 func (o Options) FlushWarning() string {
 	environment := (&exec.Cmd{Env: o.Env}).Environ()
 	isSet := slices.ContainsFunc(environment, func(v string) bool {

@@ -210,9 +210,8 @@ func compare(payload, text []byte) Outcome {
 	}
 	got := text[i:min(i+4, len(text))]
 	want := payload[i:min(i+4, len(payload))]
-	why := fmt.Sprintf("byte %s of %s came back as %q, not %q", grouped(i), grouped(len(payload)),
-		got, want)
-	out := wrong(Corrupt, i, "%s", why)
+	out := wrong(Corrupt, i, "byte %s of %s came back as %q, not %q", grouped(i),
+		grouped(len(payload)), got, want)
 	if bytes.Contains(got, []byte("\uFFFD")) {
 		out.Why += ": a character was cut in two and both halves replaced"
 		out.advice = AdviceOnCharacters

@@ -267,10 +267,9 @@ func (e *HandshakeError) Advice() string {
 		if e.fellSilent {
 			return AdviceReads
 		}
-		return "it runs and does not answer: it may not flush its answers, or " +
-			"need an argument to serve on its standard streams, another protocol or framing " +
-			"(--protocol of drive, --framing), or more time to start (--start-timeout of drive, " +
-			"--timeout of check)"
+		return "it runs and does not answer: it may not flush its answers, or need an argument " +
+			"to serve on its standard streams, another protocol or framing (--protocol of " +
+			"drive, --framing), or more time (--start-timeout of drive, --timeout of check)"
 	}
 	if e.Verdict.Ended() {
 		return "it ended before it could be loaded: does it serve on its standard streams with " +
