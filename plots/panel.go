@@ -262,12 +262,7 @@ func (d *panelDrawing) drawNames(c draw.Canvas) {
 
 // drawName writes the name of a series after its marker. It shortens a name that is too wide.
 func (p *picture) drawName(c draw.Canvas, name string, at vg.Point) {
-	look := p.styles[name]
-	if look.width == referenceWidth {
-		c.StrokeLine2(look.line(), at.X, at.Y, at.X+6, at.Y)
-	} else {
-		look.draw(&c, at.Add(vg.Point{X: 3}), false)
-	}
+	p.styles[name].draw(&c, at.Add(vg.Point{X: 3}), false)
 	style := regular(labelSize, foreground)
 	style.YAlign = draw.YCenter
 	for len(name) > 1 && style.Width(name) > mostNameRoom-besideName {

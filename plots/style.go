@@ -57,6 +57,9 @@ var markers = []draw.GlyphDrawer{
 		{X: 0.65, Y: -0.85}, {X: -0.65, Y: -0.85}},
 }
 
+// dash marks the points of a reference, also where no line joins them.
+var dash = polygon{{X: -1.1, Y: 0.4}, {X: 1.1, Y: 0.4}, {X: 1.1, Y: -0.4}, {X: -1.1, Y: -0.4}}
+
 // A style is what a series looks like. In a chart, no two series have the same colour and also the
 // same marker.
 type style struct {
@@ -113,7 +116,7 @@ func assignStyles(c Chart) map[string]style {
 		_, again := styles[s.Name]
 		switch {
 		case s.Reference:
-			styles[s.Name] = style{foreground, referenceWidth, draw.CircleGlyph{}}
+			styles[s.Name] = style{foreground, referenceWidth, dash}
 		case !again && (known || s.Name == "60 KiB chunks"): // the usual chunk size
 			assign(s.Name)
 		}

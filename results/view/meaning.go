@@ -91,7 +91,7 @@ const mostSentencesOnSeries = 4
 
 // transportSentences say what share of the goodput of raw bytes each framing keeps if a program
 // does nothing else with the bytes. For a run that is too noisy to compare framings, which another
-// sentence says, they only say what is known. See [series.about] for told.
+// sentence says, they only name those that are certainly slow. See [series.about] for told.
 func transportSentences(bare []stat.Row, isNoisy bool, told *int) []string {
 	start := "Speed compared with raw bytes "
 	if slices.ContainsFunc(bare, func(r stat.Row) bool { return r.Cell.Work == 0 }) {
@@ -103,7 +103,7 @@ func transportSentences(bare []stat.Row, isNoisy bool, told *int) []string {
 	for _, one := range seriesIn(bare, patternStream) {
 		text := one.sharesText()
 		switch {
-		case text == "" || isNoisy && text == tooNoisyToTell:
+		case text == "" || isNoisy:
 			continue
 		case len(out) == mostSentencesOnSeries:
 			more++
@@ -118,8 +118,8 @@ func transportSentences(bare []stat.Row, isNoisy bool, told *int) []string {
 	if more > 0 {
 		out = append(out, fmt.Sprintf("%d more places and settings are in the tables.", more))
 	}
-	if slow := slowSentence(bare); slow != "" {
-		out = append(out, slow)
+	if slow := slowText(bare, isNoisy); slow != "" {
+		out = append(out, capitalised(slow)+".")
 	}
 	if gains {
 		out = append(out, "Framed bytes can be faster than raw ones: on two CPUs it matters most "+
@@ -128,48 +128,38 @@ func transportSentences(bare []stat.Row, isNoisy bool, told *int) []string {
 	return out
 }
 
-// slowSentence names the framings that are slow at sizes that no other sentence is about.
-func slowSentence(bare []stat.Row) string {
-	var parts []string
+// slowText names the framings that are certainly slow. It leaves out the sizes that stand for a
+// series in sentences, unless the run is too noisy for such sentences.
+func slowText(bare []stat.Row, isNoisy bool) string {
+	var slow []stat.Row
 	for _, one := range seriesIn(bare, patternStream) {
-		for _, own := range grouped(one.slowRows(), framingOf) {
-			var sizes []string
-			for _, r := range own {
-				sizes = append(sizes, SizeTitle(r.Cell.Size)+" ("+rangeText([]stat.Row{r})+")")
-			}
-			parts = append(parts, framingNames(own[:1])+" "+one.where+" at "+joinAnd(sizes))
-		}
+		slow = append(slow, selected(one.rows, func(r stat.Row) bool {
+			return isBelow(r, 0.5) && (isNoisy || r.Cell.Size != one.size)
+		})...)
 	}
-	if len(parts) == 0 {
+	if len(slow) == 0 {
 		return ""
 	}
-	return "Certainly below half of raw's speed: " + strings.Join(parts, ", ") + "."
+	var names []string
+	for _, own := range grouped(slow, func(r stat.Row) string { return r.Cell.Framing }) {
+		names = append(names, framingNames(own[:1]))
+	}
+	return "certainly below half of raw's speed, at some sizes or placements: " + joinAnd(names)
 }
 
-func framingOf(r stat.Row) string { return r.Cell.Framing }
-
-// SpeedTitle says what share of the speed of raw bytes framings reach, as the title of a picture:
-// the first sentence of the text or, on a noisy machine, what is certain all the same.
+// SpeedTitle says what share of the speed of raw bytes framings reach, as the title of a picture.
+// It is short: the text has more.
 func SpeedTitle(rows []stat.Row) string {
 	bare := splitRun(rows).bare
 	if isTooNoisyToRank(rows, bare) {
-		var slow []stat.Row
-		for _, own := range grouped(bare, framingOf) {
-			if slices.ContainsFunc(own, func(r stat.Row) bool { return isBelow(r, 0.5) }) {
-				slow = append(slow, own[0])
-			}
-		}
-		if len(slow) == 0 {
-			return "Too noisy to compare framings"
-		}
-		return "Certainly below half of raw's speed, at some sizes: " + framingNames(slow) +
-			"; too noisy to compare other framings"
+		return strings.Join(nonEmpty([]string{tooNoisyToCompare, slowText(bare, true)}), "; ")
 	}
-	told := -1
-	if sentences := transportSentences(bare, false, &told); len(sentences) > 0 {
-		return strings.TrimSuffix(sentences[0], ".")
+	for _, one := range seriesIn(bare, patternStream) {
+		if title := one.sharesTitle(); title != "" {
+			return title
+		}
 	}
-	return "Too few samples to compare framings"
+	return "Too noisy, or too few samples, to compare framings"
 }
 
 // figureSentences give the figures of a run that compares no goodputs with raw bytes, such as a run

@@ -386,11 +386,35 @@ func TestWhatIsCertainlySlowerIsToldThroughNoise(t *testing.T) {
 				"than raw; by how much, noise hides.",
 		},
 	} {
-		set := resultstest.Beside("same", flat, tt.framed)
+		set := results.Merge(resultstest.Beside("same", flat, tt.framed),
+			resultstest.Beside("apart", flat, map[string][]float64{"ndjson": sharp}))
 		got := strings.Join(Summarise(set).Meaning, "\n")
 		if !strings.Contains(got, tt.want) {
 			t.Errorf("%q is missing in:\n%s", tt.want, got)
 		}
+	}
+}
+
+// A run that is too noisy to compare framings gives no share of raw's speed, also where one is
+// known. It names the framings that are certainly slow.
+func TestANoisyRunGivesNoShares(t *testing.T) {
+	flat := resultstest.Around(10000, 0)
+	wild := resultstest.Around(12000, 1)
+	framed := map[string][]float64{
+		"ndjson": resultstest.Around(12000, 0.1), "chunked:4096": resultstest.Around(40000, 0.1),
+		"length-prefix": wild, "chunked:61440": wild, "content-length": wild,
+	}
+	set := resultstest.Beside("same", flat, framed)
+	got := strings.Join(Summarise(set).Meaning, "\n")
+	const slow = "ertainly below half of raw's speed, at some sizes or placements: 4 KiB chunks"
+	if !strings.HasPrefix(got, "Too noisy to compare framings: ") ||
+		strings.Contains(got, "speed compared with raw") ||
+		!strings.HasSuffix(got, "\nC"+slow+".") {
+		t.Error(got)
+	}
+	title := SpeedTitle(stat.Rows(set))
+	if title != "Too noisy to compare framings; c"+slow {
+		t.Errorf("title %q", title)
 	}
 }
 
@@ -570,7 +594,10 @@ func TestBlurredFramingsAreToldApartIfTheyDiffer(t *testing.T) {
 	blurred := resultstest.Around(10000, 0.35)
 	far := resultstest.Around(40000, 0.35)
 	apart := map[string][]float64{"ndjson": blurred, "chunked:61440": far}
-	got := strings.Join(Summarise(resultstest.Beside("same", flat, apart)).Meaning, "\n")
+	sure := map[string][]float64{"ndjson": flat, "chunked:61440": flat}
+	set := results.Merge(resultstest.Beside("same", flat, apart),
+		resultstest.Beside("apart", flat, sure))
+	got := strings.Join(Summarise(set).Meaning, "\n")
 	const certain = "ndjson too noisy to tell; 60 KiB chunks certainly slower than raw; by how much"
 	if !strings.Contains(got, certain) {
 		t.Errorf("framings that differ, no %q: %s", certain, got)
@@ -705,23 +732,6 @@ func TestASharpProgramIsToldOnANoisyMachine(t *testing.T) {
 	const want = "If the reader parses (1 ns per byte), every framing reaches 99 %"
 	if len(got) < 2 || !strings.HasPrefix(got[1], want) {
 		t.Errorf("%q does not begin with %q", got, want)
-	}
-}
-
-// The title of a noisy picture begins with what is certain all the same.
-func TestTheTitleOfANoisyPictureSaysWhatIsCertain(t *testing.T) {
-	flat := resultstest.Around(10000, 0)
-	wild := resultstest.Around(12000, 1)
-	slow := resultstest.Around(40000, 0.35)
-	for want, framed := range map[string]map[string][]float64{
-		"Certainly below half of raw's speed, at some sizes: 4 KiB chunks; too noisy to compare " +
-			"other framings": {"ndjson": wild, "chunked:4096": slow},
-		"Too noisy to compare framings": {"ndjson": wild, "chunked:4096": wild},
-	} {
-		title := SpeedTitle(stat.Rows(resultstest.Beside("same", flat, framed)))
-		if title != want {
-			t.Errorf("%q, not %q", title, want)
-		}
 	}
 }
 
@@ -927,11 +937,28 @@ func TestAFramingThatIsSlowAtOtherSizesIsNamed(t *testing.T) {
 	got := strings.Join(Summarise(set).Meaning, "\n")
 	for _, want := range []string{
 		"On two CPUs: too noisy to tell.",
-		"Certainly below half of raw's speed: length-prefix on one CPU at 256 B (33 %) and " +
-			"4,000 B (33 %), length-prefix on two CPUs at 256 B (33 %).",
+		"Certainly below half of raw's speed, at some sizes or placements: length-prefix.",
 	} {
 		if !strings.Contains(got, want) {
 			t.Errorf("%q is missing in:\n%s", want, got)
+		}
+	}
+}
+
+// The title of ratios ranks only framings that differ, and counts those without a figure.
+func TestTheTitleOfSharesIsShort(t *testing.T) {
+	flat := resultstest.Around(10000, 0)
+	sharp := resultstest.Around(12000, 0.1)
+	for want, framed := range map[string]map[string][]float64{
+		"82 % (ndjson), ±9 % or less": {"ndjson": sharp},
+		"82 %, ±9 % or less; 1 framing too noisy for a figure": {"ndjson": sharp,
+			"length-prefix": sharp, "chunked:4096": resultstest.Around(12000, 1)},
+		"50 % (length-prefix) to 82 % (ndjson), ±9 % or less": {"ndjson": sharp,
+			"length-prefix": resultstest.Around(20000, 0.02)},
+	} {
+		title := SpeedTitle(stat.Rows(resultstest.Beside("same", flat, framed)))
+		if title != "Share of raw's speed on one CPU at 64 KiB: "+want {
+			t.Errorf("%q, want %q", title, want)
 		}
 	}
 }

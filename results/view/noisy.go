@@ -9,11 +9,13 @@ import (
 	"github.com/pipebench/pipebench/results/stat"
 )
 
+const tooNoisyToCompare = "Too noisy to compare framings"
+
 // noisySentence says that a run is too noisy to tell framings apart, and what to do about it.
 func noisySentence(rows []stat.Row) string {
 	all, blurred := countRatios(rows)
-	text := fmt.Sprintf("Too noisy to compare framings: noise of more than ±%d %%, or fewer than "+
-		"%d samples, in %d of %s with raw bytes. ", stat.MostBlur, stat.LeastSamples,
+	text := fmt.Sprintf("%s: noise of more than ±%d %%, or fewer than %d samples, in %d of %s "+
+		"with raw bytes. ", tooNoisyToCompare, stat.MostBlur, stat.LeastSamples,
 		blurred, results.FormatCount(all, "comparison"))
 	text += untilKnown + " Close other programs, "
 	isOther := func(r stat.Row) bool { return r.Cell.Size != rows[0].Cell.Size }

@@ -176,6 +176,32 @@ func (s series) sharesText() string {
 	return text + "; " + noisyText(noisy)
 }
 
+// sharesTitle says in a few words what share of the goodput of raw bytes framings reach, or returns
+// "" if noise hides that of each.
+func (s series) sharesTitle() string {
+	known, noisy := s.toldRows()
+	if len(known) == 0 {
+		return ""
+	}
+	named := func(r stat.Row) string {
+		return rangeText([]stat.Row{r}) + " (" + framingNames([]stat.Row{r}) + ")"
+	}
+	best, worst := known[0], known[len(known)-1]
+	shares := named(worst) + " to " + named(best)
+	switch {
+	case len(known) == 1:
+		shares = named(best)
+	case sharesAlike(*best.ToRaw, *worst.ToRaw):
+		shares = rangeText(known)
+	}
+	text := fmt.Sprintf("Share of raw's speed %s at %s: %s, %s or less", s.where,
+		SizeTitle(s.size), shares, noiseText(known))
+	if len(noisy) > 0 {
+		text += "; " + results.FormatCount(len(noisy), "framing") + " too noisy for a figure"
+	}
+	return text
+}
+
 // noisyText names framings whose shares noise hides. It says which are certainly slower or faster
 // than raw all the same.
 func noisyText(noisy []stat.Row) string {
@@ -242,14 +268,6 @@ func isSlower(r stat.Row) bool { return isBelow(r, 1) }
 // isBelow reports whether a measurement certainly reaches less than this share of raw's speed.
 func isBelow(r stat.Row, share float64) bool {
 	return isCompared(r) && Judge(*r.ToRaw, 1/share) == Loss
-}
-
-// slowRows returns the measurements that certainly reach less than half of raw's speed, at other
-// sizes than s.size.
-func (s series) slowRows() []stat.Row {
-	return selected(s.rows, func(r stat.Row) bool {
-		return r.Cell.Size != s.size && isBelow(r, 0.5)
-	})
 }
 
 // framingNames lists the framings of rows: "ndjson and 60 KiB chunks".
