@@ -213,7 +213,7 @@ type score struct {
 	halfWidth float64 // of the interval of gain; infinite if there are too few samples for one
 	worst     float64 // the smallest ratio at any placement, of pairs or of medians in the tables
 	loses     bool    // whether the choice is certainly worse at any placement
-	gains     bool    // whether its goodput certainly gains enough at any placement
+	gains     bool    // whether it certainly gains enough at any placement, as the objective asks
 }
 
 // isRefuted reports whether the choice certainly loses somewhere, or certainly gains too little.
@@ -245,12 +245,11 @@ func (d Decision) weigh(c, other Choice) (score, bool) {
 			}
 			s.worst = min(s.worst, e.Median, shown)
 			s.loses = s.loses || view.Judge(e, 1/worstAllowed) == view.Loss
-			isGain := view.Judge(e, worthIt) == view.Gain
-			s.gains = s.gains || isGain && f.metric == "goodput"
 			if d.Objective == Throughput && f.metric == "time" ||
 				d.Objective == Latency && f.metric == "goodput" {
 				continue
 			}
+			s.gains = s.gains || view.Judge(e, worthIt) == view.Gain
 			s.gain += math.Log(e.Median)
 			variance += math.Pow(halfWidth(e), 2)
 			n++
@@ -271,14 +270,14 @@ func halfWidth(e stat.Estimate) float64 {
 }
 
 // decideLever sets Lever to the simplest change that gains nearly as much as the best one, unless
-// the best one surely gains more. If the records prove nothing, it sets Unproven to the reason, and
-// Lever only to a change that certainly gains somewhere, and certainly loses nowhere.
+// the best one surely gains more. Lever certainly gains at one placement at least, and no figure of
+// it is much lower at any. If the records prove nothing, it sets Unproven to the reason.
 func (d *Decision) decideLever() {
 	var scores []score // of the changes that count, in the order of choices
 	best := score{gain: math.Inf(-1)}
 	narrowest := math.Inf(1) // the smallest half-width of all changes
 	isProven := true         // if no change is advised: each is refuted
-	mayTry := false          // whether Lever is worth a try, even if nothing is proven
+	gains := false           // whether Lever certainly gains somewhere
 	for _, c := range choices {
 		if c == unchanged || c.Chunk > 0 {
 			continue
@@ -305,8 +304,8 @@ func (d *Decision) decideLever() {
 		}
 		if len(d.Alike) == 0 {
 			d.Lever = s.choice
-			isProven = s.halfWidth <= min(mostHalfWidth, s.gain)
-			mayTry = s.gains && !s.loses
+			isProven = s.gains && s.halfWidth <= min(mostHalfWidth, s.gain)
+			gains = s.gains
 		}
 		d.Alike = append(d.Alike, s.choice)
 	}
@@ -317,7 +316,7 @@ func (d *Decision) decideLever() {
 	default:
 		d.Unproven = "noise hides what a change gains at all placements together"
 	}
-	if d.Unproven != "" && !mayTry {
+	if !gains {
 		d.Lever = unchanged
 		d.Alike = nil
 	}

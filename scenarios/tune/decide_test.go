@@ -779,3 +779,19 @@ func TestTheTableHasTheGamble(t *testing.T) {
 	}
 	t.Errorf("no row for %s", c)
 }
+
+// A change whose gain is certain at no placement is not advised, however large its average gain.
+func TestAnAverageAloneIsNoAdvice(t *testing.T) {
+	noisy := usual
+	noisy.noise = 0.35
+	records := noisy.records(12, 1)
+	for _, r := range records {
+		for i := range r.Samples {
+			r.Samples[i].Disturbed = "steal"
+		}
+	}
+	d := Decide(records, Balanced)
+	if d.Lever != unchanged || d.Unproven == "" {
+		t.Errorf("use %s, though it certainly gains nowhere", d.Lever)
+	}
+}
