@@ -90,17 +90,27 @@ func isCount(old, new Series) bool {
 func areExact(old, new Series) bool { return exact(old) && exact(new) || isAgainstNone(old, new) }
 
 // isAgainstNone reports whether one side alone allocates memory, and does so in every sample, or
-// whether neither does. A median of 0 is none, even if the runtime adds a byte here and there.
+// whether neither does.
 func isAgainstNone(old, new Series) bool {
 	if old.Metric.Name != bytesPerOp {
 		return false
 	}
 	oldLeast, oldMost := stats.Bounds(old.Values)
 	newLeast, newMost := stats.Bounds(new.Values)
-	if old.Figure.Median == 0 && new.Figure.Median == 0 && max(oldMost, newMost) <= 1 {
-		return true
+	bothNone := allocatesNone(old) && allocatesNone(new)
+	return bothNone || oldMost == 0 && newLeast > slack(new) || newMost == 0 && oldLeast > slack(old)
+}
+
+// allocatesNone reports whether the median of allocated bytes is 0, and at most a fifth of the
+// samples have more than a byte: the runtime and the first iteration add bytes here and there.
+func allocatesNone(s Series) bool {
+	some := 0
+	for _, v := range s.Values {
+		if v > 1 {
+			some++
+		}
 	}
-	return oldMost == 0 && newLeast > slack(new) || newMost == 0 && oldLeast > slack(old)
+	return s.Figure.Median == 0 && 5*some <= len(s.Values)
 }
 
 // slack returns how much a counter may vary and still count as exact. It may vary because of
