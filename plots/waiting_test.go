@@ -377,3 +377,22 @@ func TestAllWaysToWaitAreNamed(t *testing.T) {
 		}
 	}
 }
+
+// The title of write sizes names the placement at which the same setting loses.
+func TestTheTitleOfWritesNamesALoss(t *testing.T) {
+	set := results.Merge(
+		inWrites("apart", map[int][]int64{
+			0:    slices.Repeat([]int64{20e6}, 12),
+			8192: slices.Repeat([]int64{10e6}, 12),
+		}),
+		inWrites("same", map[int][]int64{
+			0:    slices.Repeat([]int64{10e6}, 12),
+			8192: slices.Repeat([]int64{20e6}, 12),
+		}),
+	)
+	const want = "On two CPUs, writes of 8 KiB compared with whole messages in a pipe of 64 KiB: " +
+		"2.0 times as fast; slower on one CPU"
+	if title := chartOfName(t, set, "write-size").Title; title != want {
+		t.Errorf("title %q, want %q", title, want)
+	}
+}

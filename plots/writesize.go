@@ -122,8 +122,9 @@ func (r rows) leverOf(row stat.Row, usual int, panel func(stat.Row) string) leve
 }
 
 // writeSizeTitle says which pipe capacity and write size raise goodput most in a panel, compared
-// with whole messages through a pipe of the usual capacity. Of the settings that certainly gain in
-// a panel, it takes the one whose point is highest. It prefers gains that noise leaves a figure.
+// with whole messages through a pipe of the usual capacity, and in which panels the same certainly
+// loses. Of the settings that certainly gain, it takes the one whose point is highest above that of
+// whole messages. It prefers gains that noise leaves a figure.
 func (r rows) writeSizeTitle(usual int, panel func(stat.Row) string) string {
 	r = r.where(func(row stat.Row) bool { return row.Cell.Placement != "free" })
 	var gains []lever
@@ -148,14 +149,22 @@ func (r rows) writeSizeTitle(usual int, panel func(stat.Row) string) string {
 	case len(gains) == 0:
 		return "Neither a larger pipe nor smaller writes carry " + size + " much faster"
 	}
-	best := slices.MaxFunc(gains, func(a, b lever) int {
-		return cmp.Compare(a.gain.Median, b.gain.Median)
-	})
-	for _, l := range gains {
-		if panel(l.row) == panel(best.row) && medianGoodput(l.row) > medianGoodput(best.row) {
-			best = l
+	best := slices.MaxFunc(gains, func(a, b lever) int { return cmp.Compare(a.shown(), b.shown()) })
+	title := fmt.Sprintf("On %s, %s compared with whole messages in a %s: %s", panel(best.row),
+		settingName(best.row, usual), capacityName(best.base), view.TimesAsFast(best.gain))
+	var losses []string // other panels
+	for _, row := range r.all {
+		l := r.leverOf(row, usual, panel)
+		isSame := settingName(row, usual) == settingName(best.row, usual)
+		if isSame && view.Judge(l.gain, 1) == view.Loss {
+			losses = append(losses, panel(row))
 		}
 	}
-	return fmt.Sprintf("On %s, %s compared with whole messages in a %s: %s", panel(best.row),
-		settingName(best.row, usual), capacityName(best.base), view.TimesAsFast(best.gain))
+	if len(losses) > 0 {
+		title += "; slower on " + strings.Join(losses, ", ")
+	}
+	return title
 }
+
+// shown returns the gain by the medians that the chart shows.
+func (l lever) shown() float64 { return medianGoodput(l.row) / medianGoodput(l.base) }

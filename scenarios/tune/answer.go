@@ -137,14 +137,21 @@ func (d Decision) movingAdvice() string {
 	return fmt.Sprintf("%s%s %s%s.", start, verb, d.Lever, how)
 }
 
-// bestGamble returns the change that gains most at a single placement, of those that surely gain
-// there. It also returns the placement, which is "" if no change surely gains, and the ratio.
+// bestGamble returns the change that gains most at a single placement by the figures of the table,
+// of those that surely gain there. It also returns the placement, which is "" if no change surely
+// gains, and the ratio.
 func (d Decision) bestGamble() (best Choice, at string, gain stat.Estimate) {
+	most := 0.0
 	for _, c := range choices {
 		for _, place := range d.places() {
 			e, ok := d.ratio("goodput", c, place, "stream", movingReader)
 			isGain := ok && view.Judge(e, worthIt) == view.Gain
-			if isGain && c.Chunk == 0 && e.Median > gain.Median {
+			if !isGain || c.Chunk > 0 {
+				continue
+			}
+			shown := d.shownRatio("goodput", c, unchanged, place, "stream")
+			if shown > most {
+				most = shown
 				best = c
 				at = place
 				gain = e

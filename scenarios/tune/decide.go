@@ -236,10 +236,7 @@ func (d Decision) weigh(c, other Choice) (score, bool) {
 			if !ok {
 				return s, false
 			}
-			own, _ := d.find(c, place, f.pattern, movingReader)
-			base, _ := d.find(other, place, f.pattern, movingReader)
-			shown := stat.EstimateOf(f.shown, own.Samples).Median /
-				stat.EstimateOf(f.shown, base.Samples).Median
+			shown := d.shownRatio(f.shown, c, other, place, f.pattern)
 			if f.metric == "time" {
 				shown = 1 / shown // less is better
 			}
@@ -258,6 +255,14 @@ func (d Decision) weigh(c, other Choice) (score, bool) {
 	s.gain /= float64(n)
 	s.halfWidth = math.Sqrt(variance) / float64(n)
 	return s, true
+}
+
+// shownRatio returns the figure of c in the tables divided by that of another choice.
+func (d Decision) shownRatio(metric string, c, other Choice, place, pattern string) float64 {
+	own, _ := d.find(c, place, pattern, movingReader)
+	base, _ := d.find(other, place, pattern, movingReader)
+	return stat.EstimateOf(metric, own.Samples).Median /
+		stat.EstimateOf(metric, base.Samples).Median
 }
 
 // halfWidth returns half of the width of an estimate's interval, as a logarithm. Without an

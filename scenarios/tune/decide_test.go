@@ -795,3 +795,28 @@ func TestAnAverageAloneIsNoAdvice(t *testing.T) {
 		t.Errorf("use %s, though it certainly gains nowhere", d.Lever)
 	}
 }
+
+// Of changes that gain at one placement, the answer names the one whose figure in the table is best.
+func TestTheGambleHasTheBestFigure(t *testing.T) {
+	times := map[int][]int64{ // by write size; the ratios within rounds prefer 4 KiB
+		0:       {10e6, 20e6, 90e6},
+		4 << 10: {3.2e6, 6e6, 28e6},
+		8 << 10: {5e6, 5e6, 30e6},
+	}
+	records := withoutCapacities(usual.records(12, 1))
+	for _, r := range records {
+		own, found := times[r.Cell.WriteSize]
+		if !found || r.Cell.Placement != "apart" {
+			own = times[0]
+		}
+		for i := range r.Samples {
+			if r.Cell.Pattern == "stream" && r.Cell.Framing == "ndjson" {
+				r.Samples[i].ElapsedNS = own[i%len(own)] * r.Samples[i].Messages
+			}
+		}
+	}
+	best, at, _ := Decide(records, Balanced).bestGamble()
+	if best.WriteSize != 8<<10 || at != "apart" {
+		t.Errorf("%s at %q, not writes of 8 KiB", best, at)
+	}
+}
