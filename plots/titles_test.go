@@ -56,8 +56,7 @@ func TestOverheadTitle(t *testing.T) {
 
 // The picture of ratios has the figures of the text in its title, but not the whole sentence.
 func TestRatioTitleHasTheTextsFigures(t *testing.T) {
-	const want = "Share of raw's speed on one CPU at 64 KiB: 65 % (60 KiB chunks) to 87 % " +
-		"(length-prefix), ±6 % or less"
+	const want = "Framings reach 65 to 87 % of raw's speed on one CPU at 64 KiB (±6 % or less)"
 	for _, set := range []*results.Set{fullSet(), testSet()} {
 		if title := chartOfName(t, set, "ratio").Title; title != want {
 			t.Errorf("title %q", title)

@@ -152,16 +152,12 @@ func (r rows) writeSizeTitle(usual int, panel func(stat.Row) string) string {
 	best := slices.MaxFunc(gains, func(a, b lever) int { return cmp.Compare(a.shown(), b.shown()) })
 	title := fmt.Sprintf("On %s, %s compared with whole messages in a %s: %s", panel(best.row),
 		settingName(best.row, usual), capacityName(best.base), view.TimesAsFast(best.gain))
-	var losses []string // other panels
 	for _, row := range r.all {
 		l := r.leverOf(row, usual, panel)
 		isSame := settingName(row, usual) == settingName(best.row, usual)
 		if isSame && view.Judge(l.gain, 1) == view.Loss {
-			losses = append(losses, panel(row))
+			title += "; slower on " + panel(row)
 		}
-	}
-	if len(losses) > 0 {
-		title += "; slower on " + strings.Join(losses, ", ")
 	}
 	return title
 }

@@ -86,7 +86,7 @@ func splitRun(rows []stat.Row) runRows {
 	return s
 }
 
-// mostSentencesOnSeries is the largest number of series that get a sentence.
+// mostSentencesOnSeries is the largest number of series that get a sentence. Tables show all.
 const mostSentencesOnSeries = 4
 
 // transportSentences say what share of the goodput of raw bytes each framing keeps if a program
@@ -98,15 +98,10 @@ func transportSentences(bare []stat.Row, isNoisy bool, told *int) []string {
 		start = "If the reader does nothing with the bytes, speed compared with raw "
 	}
 	var out []string
-	more := 0
 	gains := false // whether a framing is faster than raw
 	for _, one := range seriesIn(bare, patternStream) {
 		text := one.sharesText()
-		switch {
-		case text == "" || isNoisy:
-			continue
-		case len(out) == mostSentencesOnSeries:
-			more++
+		if text == "" || isNoisy || len(out) == mostSentencesOnSeries {
 			continue
 		}
 		out = append(out, capitalised(start+one.about(told))+": "+text+".")
@@ -114,9 +109,6 @@ func transportSentences(bare []stat.Row, isNoisy bool, told *int) []string {
 		gains = gains || slices.ContainsFunc(one.comparedRows(), func(r stat.Row) bool {
 			return Judge(*r.ToRaw, GainThatCounts) == Gain
 		})
-	}
-	if more > 0 {
-		out = append(out, fmt.Sprintf("%d more places and settings are in the tables.", more))
 	}
 	if slow := slowText(bare, isNoisy); slow != "" {
 		out = append(out, capitalised(slow)+".")

@@ -59,23 +59,10 @@ func seriesIn(rows []stat.Row, pattern string) []series {
 const usualSize = 65_536
 
 // sizeForSentences returns the message size nearest to usualSize. It prefers rows that are compared
-// with raw bytes. Of several near sizes, as 65,000 and 65,536 of two runs, it prefers little noise,
-// and then the size of the runs with more rows.
+// with raw bytes and, of several near sizes, as 65,000 and 65,536 of two runs, those of little
+// noise.
 func sizeForSentences(rows []stat.Row) int {
 	best := rows[0]
-	measured := make(map[string]int) // how many of the rows each run has
-	for _, r := range rows {
-		for _, run := range r.Runs {
-			measured[run]++
-		}
-	}
-	ofItsRuns := func(r stat.Row) int {
-		n := 0
-		for _, run := range r.Runs {
-			n += measured[run]
-		}
-		return n
-	}
 	isNear := func(r stat.Row) bool { return sizeDistance(r.Cell.Size) < math.Ln2 }
 	isClear := func(r stat.Row) bool { return isCompared(r) && !isBlurred(r) }
 	for _, r := range rows {
@@ -85,8 +72,6 @@ func sizeForSentences(rows []stat.Row) int {
 			better = isCompared(r)
 		case isNear(r) && isNear(best) && isClear(r) != isClear(best):
 			better = isClear(r)
-		case isNear(r) && isNear(best) && ofItsRuns(r) != ofItsRuns(best):
-			better = ofItsRuns(r) > ofItsRuns(best)
 		}
 		if better {
 			best = r
@@ -183,19 +168,12 @@ func (s series) sharesTitle() string {
 	if len(known) == 0 {
 		return ""
 	}
-	named := func(r stat.Row) string {
-		return rangeText([]stat.Row{r}) + " (" + framingNames([]stat.Row{r}) + ")"
+	who := "Framings reach "
+	if len(known) == 1 {
+		who = framingNames(known) + " reaches "
 	}
-	best, worst := known[0], known[len(known)-1]
-	shares := named(worst) + " to " + named(best)
-	switch {
-	case len(known) == 1:
-		shares = named(best)
-	case sharesAlike(*best.ToRaw, *worst.ToRaw):
-		shares = rangeText(known)
-	}
-	text := fmt.Sprintf("Share of raw's speed %s at %s: %s, %s or less", s.where,
-		SizeTitle(s.size), shares, noiseText(known))
+	text := fmt.Sprintf("%s%s of raw's speed %s at %s (%s or less)", who, rangeText(known), s.where,
+		SizeTitle(s.size), noiseText(known))
 	if len(noisy) > 0 {
 		text += "; " + results.FormatCount(len(noisy), "framing") + " too noisy for a figure"
 	}

@@ -18,7 +18,6 @@ import (
 type Decision struct {
 	Objective Objective `json:"objective"`
 	Lever     Choice    `json:"lever"`              // the advice for a reader that only moves bytes
-	Alike     []Choice  `json:"alike,omitempty"`    // Lever, and changes that may gain as much
 	Chunk     int       `json:"chunk,omitempty"`    // best chunk size, in bytes
 	Unproven  string    `json:"unproven,omitempty"` // why the records prove nothing, or ""
 
@@ -307,12 +306,10 @@ func (d *Decision) decideLever() {
 		if s.gain < max(limit, nearBest*best.gain) || more.gain-more.halfWidth > limit {
 			continue
 		}
-		if len(d.Alike) == 0 {
-			d.Lever = s.choice
-			isProven = s.gains && s.halfWidth <= min(mostHalfWidth, s.gain)
-			gains = s.gains
-		}
-		d.Alike = append(d.Alike, s.choice)
+		d.Lever = s.choice
+		isProven = s.gains && s.halfWidth <= min(mostHalfWidth, s.gain)
+		gains = s.gains
+		break
 	}
 	switch {
 	case d.Unproven != "" || isProven: // Decide may have said why
@@ -323,7 +320,6 @@ func (d *Decision) decideLever() {
 	}
 	if !gains {
 		d.Lever = unchanged
-		d.Alike = nil
 	}
 }
 

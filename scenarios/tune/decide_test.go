@@ -731,18 +731,16 @@ func TestOneChangeIsToTryIfNothingIsProven(t *testing.T) {
 	if d.Unproven == "" {
 		t.Fatal("it is proven")
 	}
-	if len(d.Alike) < 2 {
-		t.Fatalf("alike: %v", d.Alike)
-	}
 	answer := d.Answer(nil)
 	text := strings.Join(answer.Sentences, "\n")
 	want := "If your reader only moves bytes: try " + d.Lever.String()
 	if !strings.Contains(text, want) {
 		t.Errorf("no %q in\n%s", want, text)
 	}
-	for _, other := range d.Alike[1:] {
+	for _, other := range choices {
 		name := other.String()
-		if strings.Contains(text, name+";") || strings.Contains(text, name+".") {
+		isNamed := strings.Contains(text, name+";") || strings.Contains(text, name+".")
+		if other != d.Lever && isNamed {
 			t.Errorf("%s is named, too, in\n%s", other, text)
 		}
 	}
