@@ -97,8 +97,8 @@ func isAgainstNone(old, new Series) bool {
 	}
 	oldLeast, oldMost := stats.Bounds(old.Values)
 	newLeast, newMost := stats.Bounds(new.Values)
-	bothNone := allocatesNone(old) && allocatesNone(new)
-	return bothNone || oldMost == 0 && newLeast > slack(new) || newMost == 0 && oldLeast > slack(old)
+	none := allocatesNone(old) && allocatesNone(new)
+	return none || oldMost == 0 && newLeast > slack(new) || newMost == 0 && oldLeast > slack(old)
 }
 
 // allocatesNone reports whether the median of allocated bytes is 0, and at most a fifth of the
