@@ -183,6 +183,25 @@ var servers = map[string]func(arg string) error{
 			}
 		})
 	},
+	// answers two lines above 2,000 bytes as one, or puts a notification in front of each answer
+	"glues": func(notes string) error {
+		held := ""
+		return each(func(line string) {
+			answer := refusal(line)
+			switch {
+			case len(line) <= 2000:
+				fmt.Println(answer)
+			case notes != "":
+				fmt.Println(`{"jsonrpc":"2.0","method":"note"}` + answer)
+			case held == "":
+				held = answer
+			default:
+				fmt.Println(held + answer)
+				fmt.Println()
+				held = ""
+			}
+		})
+	},
 	"choke": func(string) error { // hangs at a line above 5,000 bytes, and ends at the next line
 		hangs := false
 		return each(func(line string) {

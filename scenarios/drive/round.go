@@ -225,6 +225,8 @@ func (r *loadRound) wait(ctx context.Context, end time.Duration) error {
 	select {
 	case <-r.wake:
 	case <-due.C:
+	case <-r.server.Strays.Mixing(): // an answer in that line cannot come any more
+		r.fail(&target.Outcome{Verdict: target.Mixed, Why: target.WhyMixed})
 	case <-r.server.Closed(): // no error if the server answered everything before it ended
 		if r.answered.Load() < r.sent.Load() || time.Since(r.began) < r.length {
 			return r.server.Err()
@@ -271,7 +273,8 @@ func (r *loadRound) receive(m child.Message) {
 	judgeFrames(&out)
 	if out.Verdict != target.OK {
 		failed := out // a copy, so that only a wrong answer costs an allocation
-		r.wrong.CompareAndSwap(nil, &failed)
+		r.fail(&failed)
+		return
 	}
 	if i < r.highest {
 		r.outOfOrder++
@@ -281,6 +284,17 @@ func (r *loadRound) receive(m child.Message) {
 		r.over++
 	}
 	r.answered.Add(1)
+	r.signal()
+}
+
+// fail notes what was wrong with the first wrong answer.
+func (r *loadRound) fail(out *target.Outcome) {
+	r.wrong.CompareAndSwap(nil, out)
+	r.signal()
+}
+
+// signal wakes the goroutine that sends.
+func (r *loadRound) signal() {
 	select {
 	case r.wake <- struct{}{}:
 	default:

@@ -20,6 +20,7 @@ type Envelope struct {
 	Result bool // there is a member "result"
 	Error  bool // there is a member "error"
 	Whole  bool // the outermost value is an object, and its closing brace came
+	End    int  // where in the message that object ends; 0 if it is not whole
 }
 
 // Kind returns the kind of the message. It is None if Whole is false.
@@ -38,11 +39,12 @@ func Scan(msg []byte) Envelope {
 	if len(text) == 0 || text[0] != '{' {
 		return e
 	}
+	i := 1
 	depth := 1        // of nested objects and arrays; Scan looks at the members at depth 1
 	naming := true    // whether, at depth 1, the name of a member comes next
 	var member []byte // the name of the member whose value comes next
 	value := 0        // where that value begins
-	for i := 1; i < len(text) && depth > 0; i++ {
+	for ; i < len(text) && depth > 0; i++ {
 		switch text[i] {
 		case '"':
 			end := stringEnd(text, i)
@@ -78,6 +80,9 @@ func Scan(msg []byte) Envelope {
 		}
 	}
 	e.Whole = depth == 0
+	if e.Whole {
+		e.End = len(msg) - len(text) + i
+	}
 	return e
 }
 

@@ -199,11 +199,14 @@ func (o *Outcome) cameLate() bool {
 	}
 }
 
+// WhyMixed says what was seen of messages that mix.
+const WhyMixed = "a message came with the beginning of another in it"
+
 // isOfMixing reports whether a message came with the beginning of another in it, and blames that.
 func (o *Outcome) isOfMixing(a arrivals) bool {
 	if a.mixed {
 		o.Verdict = Mixed
-		o.Why += "; a message came with the beginning of another in it"
+		o.Why += "; " + WhyMixed
 	}
 	return a.mixed
 }

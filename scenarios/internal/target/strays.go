@@ -21,6 +21,7 @@ type Strays struct {
 	ids     []string // of the first of these, each once
 	lines   arrivals // lines that are no JSON-RPC
 	untaken arrivals // lines and messages since the last takeArrivals
+	mixing  chan struct{}
 }
 
 // mostIDs is how many ids of answers that nobody waited for are kept.
@@ -95,8 +96,15 @@ func (s *Strays) addLine(line []byte) {
 	const begins = `{"jsonrpc":`
 	isMixed := view.HasHeader(line) || bytes.LastIndex(line, []byte(begins)) > 0
 	s.untaken.mixed = s.untaken.mixed || isMixed
+	isObject := bytes.HasPrefix(line, []byte("{"))
+	if isMixed && isObject {
+		select {
+		case s.mixing <- struct{}{}:
+		default:
+		}
+	}
 	e := jsonrpc.Scan(line)
-	if bytes.HasPrefix(line, []byte("{")) && !e.Whole {
+	if isObject && !e.Whole {
 		s.untaken.cut = len(line)
 		if e.Result || e.Error {
 			s.untaken.cutID = bytes.Clone(e.ID)
@@ -111,6 +119,10 @@ func (s *Strays) addText(text []byte) {
 	defer s.mu.Unlock()
 	s.untaken.goesOn = s.untaken.cut > 0
 }
+
+// Mixing returns a channel that gets a value when a message came with the beginning of another in
+// it, unless one is there already.
+func (s *Strays) Mixing() <-chan struct{} { return s.mixing }
 
 // hasHalf reports whether the first half of an answer with this id came as a line of its own.
 func (s *Strays) hasHalf(id string) bool {

@@ -13,7 +13,6 @@ package target
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"fmt"
 	"os"
 	"slices"
@@ -23,6 +22,7 @@ import (
 
 	"github.com/pipebench/pipebench/framers"
 	"github.com/pipebench/pipebench/results/stat"
+	"github.com/pipebench/pipebench/results/view"
 	"github.com/pipebench/pipebench/scenarios/internal/child"
 	"github.com/pipebench/pipebench/scenarios/internal/jsonrpc"
 	"github.com/pipebench/pipebench/syspipe/proc"
@@ -124,6 +124,7 @@ const MostInflight = 1 << 16
 func launch(ctx context.Context, o Options, f framers.Framing) (*Server, error) {
 	p := o.process()
 	s := &Server{o: o, client: os.Getpid()}
+	s.Strays.mixing = make(chan struct{}, 1)
 	pipes := o.Pipes
 	pipes.Respond = s.respond
 	pipes.Divert = s.divert
@@ -170,14 +171,27 @@ func (s *Server) inFrames(m child.Message) bool {
 func (s *Server) Check(r *Request, m child.Message) Outcome {
 	out := r.Check(m.Raw, m.Envelope)
 	out.InFrames = s.inFrames(m)
-	if s.countsBytes() {
-		if n := objectLength(m.Raw); n < len(m.Raw) {
-			const says = "an answer came that announces %s and has %d: its Content-Length is wrong"
-			why := fmt.Sprintf(says, stat.FormatBytes(int64(len(m.Raw))), n)
-			return Outcome{Verdict: WrongLength, Why: why}
-		}
+	more := s.behind(m)
+	switch {
+	case more == "":
+	case s.countsBytes():
+		const says = "an answer came that announces %s and has %d: its Content-Length is wrong"
+		why := fmt.Sprintf(says, stat.FormatBytes(int64(len(m.Raw))), m.Envelope.End)
+		return Outcome{Verdict: WrongLength, Why: why}
+	default:
+		why := "more stands on the line behind the answer: " + view.Truncate(more, strayText)
+		return Outcome{Verdict: Mixed, Why: why}
 	}
 	return out
+}
+
+// behind returns what follows a JSON-RPC message in the same line or body.
+func (s *Server) behind(m child.Message) string {
+	p := s.Protocol()
+	if p == nil || !p.JSONRPC || !m.Envelope.Whole {
+		return ""
+	}
+	return string(bytes.TrimSpace(m.Raw[m.Envelope.End:]))
 }
 
 // countsBytes reports whether the server speaks JSON-RPC with Content-Length headers.
@@ -209,21 +223,6 @@ func lengthText(came arrivals, next framers.Pending) string {
 		return fmt.Sprintf(says, stat.FormatBytes(next.Length), next.Came)
 	}
 	return ""
-}
-
-// objectLength returns how many bytes of msg the JSON object at its beginning takes. It returns
-// len(msg) if msg ends as an object does, or does not begin with one.
-func objectLength(msg []byte) int {
-	text := bytes.TrimRight(msg, " \t\r\n")
-	if bytes.HasSuffix(text, []byte("}")) {
-		return len(msg)
-	}
-	d := json.NewDecoder(bytes.NewReader(text))
-	var object map[string]json.RawMessage
-	if d.Decode(&object) != nil {
-		return len(msg)
-	}
-	return int(d.InputOffset())
 }
 
 // Receive makes f the receiver of each message that may be an answer. If f is nil,
@@ -274,6 +273,9 @@ func (s *Server) divert(m child.Message) bool {
 	if p != nil && p.JSONRPC {
 		switch m.Envelope.Kind() {
 		case jsonrpc.Notification:
+			if !s.countsBytes() && s.behind(m) != "" { // perhaps the answer
+				s.Strays.addLine(m.Raw)
+			}
 			return true
 		case jsonrpc.None:
 			s.Strays.addLine(m.Raw)
