@@ -164,16 +164,18 @@ func checkTool(reply []byte) (out Outcome, text string) {
 		}
 	}
 	err := json.Unmarshal(reply, &answer)
-	if _, broken := errors.AsType[*json.SyntaxError](err); broken {
+	_, broken := errors.AsType[*json.SyntaxError](err)
+	switch {
+	case broken && hasBeginning(reply):
+		return Outcome{Verdict: Mixed, Why: WhyMixed}, ""
+	case broken:
 		return Outcome{Verdict: Corrupt, Why: fmt.Sprintf("the answer is no JSON: %v", err)}, ""
-	}
-	if err == nil && answer.Result == nil {
+	case err == nil && answer.Result == nil:
 		return Outcome{
 			Verdict: Corrupt, Why: "the result is null",
 			advice: `MCP says that the result of a call is an object with "content"`,
 		}, ""
-	}
-	if err != nil {
+	case err != nil:
 		return fine, ""
 	}
 	var parts strings.Builder

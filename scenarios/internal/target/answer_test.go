@@ -80,6 +80,20 @@ func TestTextsThatMixAreNamed(t *testing.T) {
 	}
 }
 
+// An answer in which another begins is no JSON, and says more than that.
+func TestAnAnswerInAnotherIsMixed(t *testing.T) {
+	t.Parallel()
+	r := newRequest(`{"id":`+idMark+`,"text":"`, `"}`, 1000)
+	r.Echoes = true
+	r.Number(7)
+	const answer = `{"jsonrpc":"2.0","id":1000000007,"result":{"content":[]}}`
+	reply := []byte(answer[:50] + answer + answer[50:])
+	out := r.Check(reply, jsonrpc.Scan(reply))
+	if out.Verdict != Mixed || out.Why != WhyMixed {
+		t.Errorf("%s: %s", out.Verdict, out.Why)
+	}
+}
+
 // payloadOf returns the payload of a copy of the request.
 func payloadOf(r *Request, i int64) []byte {
 	r.Number(i)

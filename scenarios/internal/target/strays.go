@@ -92,9 +92,7 @@ func (s *Strays) addLine(line []byte) {
 	defer s.mu.Unlock()
 	s.untaken.add(line, true /* foreign */)
 	s.lines.add(line, true /* foreign */)
-	// Inside a JSON text, the quotes of such a beginning are escaped.
-	const begins = `{"jsonrpc":`
-	isMixed := view.HasHeader(line) || bytes.LastIndex(line, []byte(begins)) > 0
+	isMixed := hasBeginning(line)
 	s.untaken.mixed = s.untaken.mixed || isMixed
 	isObject := bytes.HasPrefix(line, []byte("{"))
 	if isMixed && isObject {
@@ -118,6 +116,13 @@ func (s *Strays) addText(text []byte) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.untaken.goesOn = s.untaken.cut > 0
+}
+
+// hasBeginning reports whether a text that is no message has the beginning of one in it.
+func hasBeginning(text []byte) bool {
+	// Inside a JSON text, the quotes of such a beginning are escaped.
+	const begins = `{"jsonrpc":`
+	return view.HasHeader(text) || bytes.LastIndex(text, []byte(begins)) > 0
 }
 
 // Mixing returns a channel that gets a value when a message came with the beginning of another in

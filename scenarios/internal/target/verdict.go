@@ -71,8 +71,8 @@ var advice = map[Verdict]string{
 		"(pipebench inspect); one that is only slow needs more --patience",
 	Deadlock: "the server writes to a stream that nobody reads, and stops reading its own: drain " +
 		"both while writing",
-	Corrupt: "bytes were changed on the way: look for what edits texts, and for two writers on " +
-		"one stream",
+	Corrupt: "bytes were changed or came in another order: if answers overlap, look for two " +
+		"writers of one output without a lock, else for what edits texts",
 	Truncated: "the answer was cut: flush before exit; " + adviceNonBlocking,
 	WrongLength: "Content-Length counts the bytes of the message as it is written: count them " +
 		"after encoding it, not its characters and not the bytes of another encoding",
