@@ -287,12 +287,19 @@ func (c *serverCase) strayLines() string {
 		results.FormatCount(int(lines), "line"), first)
 }
 
-// noteStrays notes the lines without a message for the test "stray-output". The pieces of a broken
-// answer are no such lines, nor are answers to a batch or in another framing.
+// noteStrays notes the lines without a message for the test "stray-output". If the user left that
+// test out, this one fails. The pieces of a broken answer are no such lines, nor are answers to a
+// batch or in another framing.
 func (c *serverCase) noteStrays() {
 	lines := c.strayLines()
 	answersAsAsked := c.name == "batch" || c.name == "wrong-framing"
 	if lines == "" || answersAsAsked || c.Verdict != results.OK {
+		return
+	}
+	only := c.options.Only
+	if len(only) > 0 && !slices.Contains(only, "stray-output") {
+		c.fails("%s", lines)
+		c.Advice = "log to standard error, and keep dependencies from printing"
 		return
 	}
 	lines = "in " + c.name + ": " + lines

@@ -425,6 +425,18 @@ func TestStrayLinesInAnotherTest(t *testing.T) {
 	}
 }
 
+// A test must not pass over such lines if the one that judges them was left out.
+func TestStrayLinesFailATestAlone(t *testing.T) {
+	t.Parallel()
+	o := serverOptions(t, "logs-large")
+	o.Only = []string{"large-request"}
+	f := serverChecks(t, o)["large-request"]
+	const want = `2 lines on standard output without a message, the first: "large request"`
+	if f.Verdict != results.Fails || f.Found != want {
+		t.Errorf("%s: %s; want %q", f.Verdict, f.Found, want)
+	}
+}
+
 // nonBlocking is a server of MCP that writes each answer in one call, and loses what is refused.
 const nonBlocking = `
 import json, os, sys
