@@ -196,6 +196,8 @@ type FailureEvidence struct {
 
 	// ServedBefore is how many requests the process had served before.
 	ServedBefore int64 `json:"served_before,omitempty"`
+	// ServedOfSize is how many requests of this size the server had served, if in a sweep.
+	ServedOfSize int64 `json:"served_of_size,omitempty"`
 	// SentBefore is how many bytes the process had been sent before.
 	SentBefore int64 `json:"sent_before_bytes,omitempty"`
 	// AnySize is set if the server also failed when it got only small requests, about as many as it

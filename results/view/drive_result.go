@@ -132,7 +132,7 @@ func isUncompared(t results.Target) bool {
 }
 
 // AnySizeText says how a server failed over no size, and after which requests. Their number is to
-// blame only if as many small ones fail, too.
+// blame only if as many small ones fail, too; else their number or their bytes.
 func AnySizeText(t results.Target) string {
 	text := "fails at times"
 	f := t.Evidence.Failure
@@ -143,7 +143,7 @@ func AnySizeText(t results.Target) string {
 		}
 		text = "fails after " + results.FormatCount(int(f.ServedBefore), "answered request")
 		if f.SentBefore > 0 {
-			text += ", " + stat.FormatBytes(f.SentBefore) + " in all"
+			text += " or " + stat.FormatBytes(f.SentBefore) + " in all"
 		}
 	}
 	return text + ", and not over a size: " + FailureText(t)

@@ -41,7 +41,7 @@ func TestDriveSaysFirstWhetherAServerPassed(t *testing.T) {
 				Evidence: results.TargetEvidence{Failure: &results.FailureEvidence{
 					ServedBefore: 3, AnySize: true}}}},
 			view.DriveResult{Failure: "deaf"}},
-		{"works anew", "fails after 6 answered requests, 7,000 B in all, and not over a size: " +
+		{"works anew", "fails after 6 answered requests or 7,000 B in all, and not over a size: " +
 			"corrupt",
 			[]results.Target{{Command: []string{"server"}, Size: 1024, Verdict: "corrupt",
 				Evidence: results.TargetEvidence{Failure: &results.FailureEvidence{

@@ -175,7 +175,7 @@ func targetRow(s *results.Set, t results.Target) []Value {
 		sizeValue(t.Size),
 		inFlight,
 		asked,
-		verdictValue(t.Verdict),
+		servedValue(t),
 		time,
 		p50,
 		p99,
@@ -188,6 +188,15 @@ func targetRow(s *results.Set, t results.Target) []Value {
 		limitValue(t),
 		textValue(targetSentence(t)),
 	}
+}
+
+// servedValue shows the verdict on a size, and how many requests were served before a failure.
+func servedValue(t results.Target) Value {
+	v := verdictValue(t.Verdict)
+	if f := t.Evidence.Failure; f != nil && f.ServedOfSize > 0 {
+		v.Text = "ok " + results.FormatGrouped(f.ServedOfSize) + ", then " + v.Text
+	}
+	return v
 }
 
 // sizeValue shows a size, or nothing for 0.

@@ -411,7 +411,7 @@ func TestAServerThatRefusesAfterManyCallsFailsOverNoSize(t *testing.T) {
 		"calls 5 refuses":        "answers 4 requests of any size, then fails: error reply",
 		"calls 5 refuses stored": "answers 4 requests of any size, then fails: error reply",
 		"calls 2 refuses stored": "answers 1 request of any size, then fails: error reply",
-		"calls 4 each stored":    "fails after 3 answered requests, ",
+		"calls 4 each stored":    "fails after 3 answered requests or ",
 	} {
 		t.Run(job, func(t *testing.T) {
 			t.Parallel()
@@ -431,6 +431,20 @@ func TestAServerThatRefusesAfterManyCallsFailsOverNoSize(t *testing.T) {
 				t.Errorf("found %+v, and advises %q", limitOf(last), last.Evidence.Advice)
 			}
 		})
+	}
+}
+
+// A server that counts all requests counts those of the handshake.
+func TestAServerThatEndsAfterManyRequestsFailsOverNoSize(t *testing.T) {
+	t.Parallel()
+	d, set := begin(t, server("tires 20")), new(results.Set)
+	err := d.Drive(t.Context(), drive.Plan{Sizes: []int{1 << 10}}, keepIn(set))
+	if err != nil {
+		t.Fatal(err)
+	}
+	const says = " requests of any size, then fails: exited (code 3)"
+	if err := drive.Failed(set); err == nil || !strings.HasSuffix(err.Error(), says) {
+		t.Errorf("got %v", err)
 	}
 }
 

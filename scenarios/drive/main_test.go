@@ -202,6 +202,16 @@ var servers = map[string]func(arg string) error{
 			}
 		})
 	},
+	"tires": func(arg string) error { // ends after so many lines
+		most, _ := strconv.Atoi(arg)
+		return each(func(line string) {
+			most--
+			if most < 0 {
+				os.Exit(3)
+			}
+			fmt.Println(refusal(line))
+		})
+	},
 	"choke": func(string) error { // hangs at a line above 5,000 bytes, and ends at the next line
 		hangs := false
 		return each(func(line string) {

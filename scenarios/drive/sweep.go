@@ -86,7 +86,8 @@ func (d *Driver) judgeSize(ctx context.Context, r *target.Request, t *results.Ta
 		return // the cause is known
 	}
 	d.observe("trying whether the size is to blame")
-	tries := failure.ServedBefore + 2 // the handshake may have taken one request more
+	const mostGreetings = 5 // that the first handshake may have taken more
+	tries := failure.ServedBefore + 1 + mostGreetings
 	if isRefused {
 		tries = 1 // in the same process
 	}
@@ -104,18 +105,12 @@ func (d *Driver) judgeSize(ctx context.Context, r *target.Request, t *results.Ta
 	}
 }
 
-// Bounds of failsWithSmall.
-const (
-	mostSmall     = 1000 // requests
-	mostSmallTime = 10 * time.Second
-)
+// mostSmallTime is how long failsWithSmall may take.
+const mostSmallTime = 10 * time.Second
 
-// failsWithSmall sends so many small requests, and reports whether one of them fails. It sends none
-// if they would take too long.
+// failsWithSmall sends so many small requests, or as many as there is time for, and reports whether
+// one of them fails.
 func (d *Driver) failsWithSmall(ctx context.Context, requests int64) bool {
-	if requests > mostSmall {
-		return false
-	}
 	r := d.protocol.Smallest(target.Tool)
 	began := time.Now()
 	for i := range requests {
@@ -324,12 +319,12 @@ func (s *series) record() *results.Target {
 	s.warnOfSideEffects(&t)
 	if s.out.Verdict != target.OK {
 		s.setFailure(&t, s.out, s.request.Size())
-		if s.characters {
+		switch {
+		case s.characters:
 			t.Evidence.Failure.Characters = true
 			t.Evidence.Advice = s.out.Why + "; " + target.AdviceOnCharacters
-		} else if s.served+s.warmups > 0 {
-			warn(&t, "some requests of %s were served before one was not",
-				stat.FormatBytes(t.Size))
+		case t.Evidence.Failure != nil: // nil for InFrames
+			t.Evidence.Failure.ServedOfSize = s.served + s.warmups
 		}
 		return &t
 	}
