@@ -209,7 +209,11 @@ var servers = map[string]func(arg string) error{
 			if most < 0 {
 				os.Exit(3)
 			}
-			fmt.Println(refusal(line))
+			answer := selectively(line)
+			if answer == "" && strings.Contains(line, `"id":`) {
+				answer = refusal(line) + "\n"
+			}
+			fmt.Print(answer)
 		})
 	},
 	"choke": func(string) error { // hangs at a line above 5,000 bytes, and ends at the next line
