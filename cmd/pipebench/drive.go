@@ -58,8 +58,9 @@ func (f *driveFlags) register(cmd *cobra.Command) {
 	f.registerAsserts(cmd,
 		"exit 3 unless this holds, such as 'limit>=16MiB', and 4 where it cannot be told")
 	for _, load := range []string{"inflight", "rate"} { // these two may be given together
-		cmd.MarkFlagsMutuallyExclusive("find-limit", "messages", load)
+		cmd.MarkFlagsMutuallyExclusive("messages", load)
 	}
+	cmd.MarkFlagsMutuallyExclusive("find-limit", "messages")
 	f.sharedFlags.register(cmd, noMaxTime,
 		"stop after this long, and show what was found "+
 			"(default 2m for the sweep and for --find-limit, else none)")
@@ -123,6 +124,10 @@ func (f *driveFlags) run(cmd *cobra.Command, command []string) error {
 	}
 	for _, size := range f.plan.Sizes { // an echo with escapes is larger than its request
 		f.options.MaxReply = max(f.options.MaxReply, 256<<20, 3*size)
+	}
+	if f.plan.Limits && f.isLoad() {
+		return usageError(errors.New("--find-limit sends one request at a time: " +
+			"give a load its sizes, as in --inflight 8 --size 1KiB,256KiB"))
 	}
 	isSweep := f.messages == "" && !f.isLoad() // also true for a search for limits
 	if isSweep && f.maxTime == 0 {

@@ -209,7 +209,7 @@ func TestALoadThatPassesDoesNotAdviseALoad(t *testing.T) {
 		t.Fatal(err)
 	}
 	said := strings.Join(strings.Fields(text.String()), " ")
-	if strings.Contains(said, "--inflight") ||
+	if strings.Contains(said, "--inflight") || !strings.Contains(said, "--size 1KiB,256KiB") ||
 		!strings.Contains(said, "If it hangs with your client: pipebench check --server") {
 		t.Errorf("it says\n%s", text.String())
 	}

@@ -35,7 +35,8 @@ func WriteDrive(w io.Writer, format Format, set *results.Set, o Options) error {
 	case result.Passed && set.Targets[0].Evidence.Replay != nil:
 		p.Notes = append(p.Notes, nextAfterReplay)
 	case result.Passed && set.Targets[0].Evidence.Load != nil:
-		p.Notes = append(p.Notes, "If it hangs with your client: "+nextAfterDrive)
+		p.Notes = append(p.Notes, "Other sizes may fail: --size names them, as --size 1KiB,256KiB "+
+			"does. If it hangs with your client: "+nextAfterDrive)
 	case result.Passed:
 		p.Notes = append(p.Notes, "If it hangs with your client, which may send several requests "+
 			"at once as --inflight 8 does: "+nextAfterDrive)
