@@ -226,7 +226,8 @@ func (r *loadRound) wait(ctx context.Context, end time.Duration) error {
 	case <-r.wake:
 	case <-due.C:
 	case <-r.server.Strays.Mixing(): // an answer in that line cannot come any more
-		r.fail(&target.Outcome{Verdict: target.Mixed, Why: target.WhyMixed})
+		mixed := target.Outcome{Verdict: target.Mixed, Why: target.WhyMixed}
+		r.wrong.CompareAndSwap(nil, &mixed)
 	case <-r.server.Closed(): // no error if the server answered everything before it ended
 		if r.answered.Load() < r.sent.Load() || time.Since(r.began) < r.length {
 			return r.server.Err()
@@ -273,7 +274,8 @@ func (r *loadRound) receive(m child.Message) {
 	judgeFrames(&out)
 	if out.Verdict != target.OK {
 		failed := out // a copy, so that only a wrong answer costs an allocation
-		r.fail(&failed)
+		r.wrong.CompareAndSwap(nil, &failed)
+		r.signal()
 		return
 	}
 	if i < r.highest {
@@ -284,12 +286,6 @@ func (r *loadRound) receive(m child.Message) {
 		r.over++
 	}
 	r.answered.Add(1)
-	r.signal()
-}
-
-// fail notes what was wrong with the first wrong answer.
-func (r *loadRound) fail(out *target.Outcome) {
-	r.wrong.CompareAndSwap(nil, out)
 	r.signal()
 }
 

@@ -203,7 +203,7 @@ func (d *decoder) emitWhole(msg []byte) {
 	}
 	d.message = message{size: int64(len(msg)), body: msg}
 	e := jsonrpc.Scan(msg)
-	if !e.Whole { // no complete JSON object: an id in it may be wrong
+	if e.End == 0 { // no complete JSON object: an id in it may be wrong
 		e = jsonrpc.Envelope{}
 	}
 	d.finish(e)

@@ -19,13 +19,13 @@ type Envelope struct {
 	Method []byte
 	Result bool // there is a member "result"
 	Error  bool // there is a member "error"
-	Whole  bool // the outermost value is an object, and its closing brace came
-	End    int  // where in the message that object ends; 0 if it is not whole
+	// End is where the outermost object ends. It is 0 if the closing brace did not come.
+	End int
 }
 
-// Kind returns the kind of the message. It is None if Whole is false.
+// Kind returns the kind of the message. It is None if End is 0.
 func (e *Envelope) Kind() Kind {
-	if !e.Whole {
+	if e.End == 0 {
 		return None
 	}
 	return kindOf(len(e.Method) > 0, len(e.ID) > 0, e.Error, e.Result)
@@ -79,8 +79,7 @@ func Scan(msg []byte) Envelope {
 			}
 		}
 	}
-	e.Whole = depth == 0
-	if e.Whole {
+	if depth == 0 {
 		e.End = len(msg) - len(text) + i
 	}
 	return e

@@ -86,6 +86,20 @@ func (a arrivals) String() string {
 	return text + ": " + a.first
 }
 
+// advice is for a server that wrote these in place of an answer.
+func (a arrivals) advice() string {
+	switch {
+	case a.refused:
+		return "it could not read the request: does it limit the length of a line " +
+			"(readline(n), fgets, a scanner's buffer)? " + AdviceReads
+	case a.id != "":
+		return "an answer belongs to the request whose id it has: copy the id of the request, " +
+			"unchanged and of the same type"
+	}
+	return "send the answer as one whole message (in MCP one line; MCP and LSP have no chunks), " +
+		"with the id of its request"
+}
+
 // addLine counts a line that is no JSON-RPC and does not belong on standard output.
 func (s *Strays) addLine(line []byte) {
 	s.mu.Lock()
@@ -102,7 +116,7 @@ func (s *Strays) addLine(line []byte) {
 		}
 	}
 	e := jsonrpc.Scan(line)
-	if isObject && !e.Whole {
+	if isObject && e.End == 0 {
 		s.untaken.cut = len(line)
 		if e.Result || e.Error {
 			s.untaken.cutID = bytes.Clone(e.ID)

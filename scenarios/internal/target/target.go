@@ -188,7 +188,7 @@ func (s *Server) Check(r *Request, m child.Message) Outcome {
 // behind returns what follows a JSON-RPC message in the same line or body.
 func (s *Server) behind(m child.Message) string {
 	p := s.Protocol()
-	if p == nil || !p.JSONRPC || !m.Envelope.Whole {
+	if p == nil || !p.JSONRPC || m.Envelope.End == 0 {
 		return ""
 	}
 	return string(bytes.TrimSpace(m.Raw[m.Envelope.End:]))

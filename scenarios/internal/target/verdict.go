@@ -124,14 +124,6 @@ const losesRest = "a large write takes a part and refuses the rest with EAGAIN: 
 const AdviceOnCharacters = "decode whole messages, not each read (in Node setEncoding, in " +
 	"Python sys.stdin.buffer); Content-Length counts bytes, not characters"
 
-// adviceInPieces is for a request that got other messages in place of an answer.
-const adviceInPieces = "send the answer as one whole message (in MCP one line; MCP and LSP have " +
-	"no chunks), with the id of its request"
-
-// adviceOnID is for an answer with another id than the request.
-const adviceOnID = "an answer belongs to the request whose id it has: copy the id of the " +
-	"request, unchanged and of the same type"
-
 // adviceOnText is for an answer with the text of another request.
 const adviceOnText = "it is the answer to another request: keep each text with the id of its " +
 	"request"
@@ -142,18 +134,6 @@ const AdviceOneRead = "takes what one read returns for one message: split its in
 // AdviceReads is for a server that may be such a one.
 const AdviceReads = "does it take each read for one message? a notification and the next request " +
 	"may come in one read, and in Node a 'data' event is not a message: use readline"
-
-// adviceOnArrivals is about messages that came in place of an answer.
-func (o *Outcome) adviceOnArrivals() string {
-	switch {
-	case o.arrivals.refused:
-		return "it could not read the request: does it limit the length of a line " +
-			"(readline(n), fgets, a scanner's buffer)? " + AdviceReads
-	case o.arrivals.id != "":
-		return adviceOnID
-	}
-	return adviceInPieces
-}
 
 // adviceOnBeginning is for a server that lives, and wrote only the beginning of its answer.
 func (o *Outcome) adviceOnBeginning() string {
@@ -177,7 +157,7 @@ func (o *Outcome) Advice(command string) string {
 		return adviceToInspect("it computed all that time", command) + "; its stack says what it " +
 			"computes (a debugger of its language shows it)"
 	case o.Verdict == Unanswered && o.arrivals.n > 0:
-		return o.Why + "; " + o.adviceOnArrivals()
+		return o.Why + "; " + o.arrivals.advice()
 	case o.advice != "":
 		return o.Why + "; " + o.advice
 	case o.Verdict == Unanswered || o.Verdict == ErrorReply || o.Verdict == Corrupt:
