@@ -62,7 +62,8 @@ func TestRatioTitleHasTheTextsFigures(t *testing.T) {
 			t.Errorf("title %q", title)
 		}
 		told := view.Summarise(set).Meaning[0]
-		for _, figure := range []string{"60 KiB chunks 65 %", "length-prefix 87 %", "±6 % or less"} {
+		figures := []string{"60 KiB chunks 65 %", "length-prefix 87 %", "±6 % or less"}
+		for _, figure := range figures {
 			if !strings.Contains(told, figure) {
 				t.Errorf("no %q in the text:\n%s", figure, told)
 			}

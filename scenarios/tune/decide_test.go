@@ -794,7 +794,8 @@ func TestAnAverageAloneIsNoAdvice(t *testing.T) {
 	}
 }
 
-// Of changes that gain at one placement, the answer names the one whose figure in the table is best.
+// Of changes that gain at one placement, the answer names the one whose figure in the table is the
+// best.
 func TestTheGambleHasTheBestFigure(t *testing.T) {
 	times := map[int][]int64{ // by write size; the ratios within rounds prefer 4 KiB
 		0:       {10e6, 20e6, 90e6},
