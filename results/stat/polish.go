@@ -140,15 +140,37 @@ func (s stream) polish() (left matrix[string], machine map[int]float64) {
 		}
 	}
 	machine = left.polish()
-	// On a machine on which raw is as fast as usual, the framings differ.
+	var differ []int // machines on which raw is as fast as usual, so that the framings differ
 	for i, row := range left {
 		raw := row[results.FramingRaw]
-		if 2*math.Abs(machine[i]+raw) < math.Abs(machine[i]) {
-			machine[i] += raw
-			row.take(raw)
+		isAsUsual := 2*math.Abs(machine[i]+raw) < math.Abs(machine[i])
+		if isAsUsual && !hasLike(left, machine, i) {
+			differ = append(differ, i)
 		}
 	}
+	for _, i := range differ {
+		raw := left[i][results.FramingRaw]
+		machine[i] += raw
+		left[i].take(raw)
+	}
 	return left, machine
+}
+
+// hasLike reports whether another machine is as fast as machine i, and raw on it as the framings.
+// Then raw is what differs on machine i.
+func hasLike(left matrix[string], machine map[int]float64, i int) bool {
+	for j, row := range left {
+		isSound := isNearer(row[results.FramingRaw], 0, left[i][results.FramingRaw])
+		if j != i && isSound && isNearer(machine[j], machine[i], 0) {
+			return true
+		}
+	}
+	return false
+}
+
+// isNearer reports whether a value is nearer to one place than to another.
+func isNearer(value, place, other float64) bool {
+	return math.Abs(value-place) < math.Abs(value-other)
 }
 
 // polishSweeps is how often medians are taken out. The first few sweeps change most.

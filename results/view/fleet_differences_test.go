@@ -211,6 +211,29 @@ func TestAFleetIsToldByItsTruth(t *testing.T) {
 			"Everything is 2.0 times faster on linux 6.8 than on linux 6.1.",
 			compared + "raw is 2.0 times slower on n01 than on 20 others.",
 		}},
+		{"raw of one of the faster few", with(alike(5), func(i int, m *resultstest.Machine) {
+			m.CPU = "slow"
+			m.Slow = map[string]float64{"": 2}
+			if i < 2 {
+				m.CPU = "fast"
+				m.Slow = nil
+			}
+			if i == 0 {
+				m.Slow = map[string]float64{"raw": 1.5}
+			}
+		}), []string{
+			"Everything is 2.0 times faster on fast (n01 and n02) than on slow (n03, n04 and n05).",
+			compared + "raw is 1.5 times slower on n01 than on n02, n03, n04 and n05.",
+		}},
+		{"where two properties meet", with(alike(12), func(i int, m *resultstest.Machine) {
+			m.Kernel = []string{"6.1.7", "6.8.0"}[i%2]
+			m.CPU = []string{"one", "two"}[i/2%2]
+			if m.Kernel == "6.8.0" && m.CPU == "two" {
+				m.Slow = map[string]float64{"": 2}
+			}
+		}), []string{
+			"Everything is 2.0 times slower on linux 6.8 with two than on 9 others.",
+		}},
 		{"a framing beside the raw of half", with(alike(20), oldKernelsRaw), []string{
 			compared + "raw is 2.0 times slower on linux 6.1 than on linux 6.12.",
 			compared + "ndjson is 1.5 times slower on n11 than on 19 others.",

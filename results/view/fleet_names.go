@@ -117,8 +117,9 @@ func (c comparison) common(d stat.Difference, g stat.SpeedGroup) (phrase string,
 		}
 	}
 	fewest := min(mostExceptions, min(len(g.Members), len(others))/perException)
+	all := append(slices.Clone(factors), labelKeys(c.members)...)
 	var found []string // with the fewest exceptions
-	for _, factor := range append(slices.Clone(factors), labelKeys(c.members)...) {
+	for _, factor := range all {
 		value, missing, extra := c.mostUsual(factor, g.Members, others)
 		exceptions := len(missing) + len(extra)
 		if value == "" || exceptions > fewest {
@@ -137,10 +138,32 @@ func (c comparison) common(d stat.Difference, g stat.SpeedGroup) (phrase string,
 		found = append(found, value)
 		properties = append(properties, factor)
 	}
-	if fewest > 0 && len(found) > 0 { // several would name the exceptions several times
+	if len(found) == 0 {
+		return c.commonPair(all, g.Members, others)
+	}
+	if fewest > 0 { // several would name the exceptions several times
 		return found[0], properties[:1]
 	}
 	return strings.Replace(strings.Join(found, ", "), ", ", " with ", 1), properties
+}
+
+// commonPair returns two properties that all the machines have and none of the others has both of.
+// It returns nothing for two machines, which may have them by chance.
+func (c comparison) commonPair(all []string, machines, others []int) (string, []string) {
+	for i, first := range all {
+		phrase, missing, extra := c.mostUsual(first, machines, others)
+		if phrase == "" || len(missing) > 0 || len(machines) < 3 {
+			continue
+		}
+		isExtra := func(name string) bool { return slices.Contains(extra, name) }
+		for _, second := range all[i+1:] {
+			beside, missing, both := c.mostUsual(second, machines, others)
+			if beside != "" && len(missing) == 0 && !slices.ContainsFunc(both, isExtra) {
+				return phrase + " with " + beside, []string{first, second}
+			}
+		}
+	}
+	return "", nil
 }
 
 // factors returns the properties that may influence figures, and the labels in sentences.
