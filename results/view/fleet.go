@@ -62,18 +62,18 @@ func FleetSections(members []stat.Member, problems []results.Problem) []Section 
 	return append([]Section{answer}, shown...)
 }
 
-// missingSentence names the files and runs from which measurements are missing, or returns "".
+// missingSentence says that measurements are missing from files and runs, or returns "". What is
+// wrong with each of several stands at the end of the page, or in the messages of the command.
 func missingSentence(problems []results.Problem) string {
-	var missing []string
-	for _, p := range problems {
-		if p.Incomplete {
-			missing = append(missing, p.String())
-		}
-	}
-	if len(missing) == 0 {
+	isIncomplete := func(p results.Problem) bool { return p.Incomplete }
+	missing := selected(problems, isIncomplete)
+	switch len(missing) {
+	case 0:
 		return ""
+	case 1:
+		return "Measurements are missing: " + missing[0].String() + "."
 	}
-	return "Measurements are missing: " + nameSome(missing) + "."
+	return fmt.Sprintf("Measurements are missing: %d files or runs are incomplete.", len(missing))
 }
 
 // FleetLead says how many machines and runs there are, and from which days.

@@ -231,6 +231,13 @@ func TestMissingMeasurementsAreNamedFirst(t *testing.T) {
 	if lead[1] != "Measurements are missing: c.jsonl: the file is empty." {
 		t.Errorf("lead %q", lead)
 	}
+	lead = FleetSections(members, []results.Problem{
+		{File: "c.jsonl", What: "the file is empty", Incomplete: true},
+		{What: "the run ended early", Incomplete: true},
+	})[0].Lead
+	if lead[1] != "Measurements are missing: 2 files or runs are incomplete." {
+		t.Errorf("lead %q", lead)
+	}
 }
 
 // Which version measured may be the reason for a difference, as the kernel may.
