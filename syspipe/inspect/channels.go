@@ -145,8 +145,8 @@ func (r *Report) doesInstead(pid int) string {
 	if r.Computes(p) {
 		return ": it computes"
 	}
-	if call := p.pausesIn(); call != "" {
-		return ": it sleeps in " + call
+	if rest := r.rests(p); rest != "" {
+		return ": it " + rest
 	}
 	if reader, waits := r.waitsToWrite(pid); waits {
 		return fmt.Sprintf(": it waits to write to %s", reader)

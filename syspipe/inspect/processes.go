@@ -3,29 +3,49 @@ package inspect
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 )
 
-// pausesIn returns the system call in which the process only pauses. It returns "" if a thread of
-// it does anything else.
-func (p Proc) pausesIn() string {
-	works := func(t Thread) bool { return !t.pauses() }
-	if p.running || len(p.Threads) == 0 || slices.ContainsFunc(p.Threads, works) {
+// rests says in which system calls the process pauses, and at which sockets it waits, as in "sleeps
+// in futex". It returns "" if a thread of it does anything else, or if it reads what another process
+// of the report may write.
+func (r *Report) rests(p Proc) string {
+	for _, c := range r.Channels {
+		other := func(h Holder) bool { return h.PID != p.PID && r.Proc(h.PID).PID != 0 }
+		if pidWaits(c.Readers, p.PID) && slices.ContainsFunc(c.Writers, other) {
+			return ""
+		}
+	}
+	var rests []string
+	for _, t := range p.Threads {
+		text := "sleeps in " + t.In
+		if t.Socket != "" {
+			text = fmt.Sprintf("waits at descriptor %d, %s", t.FD, t.Socket)
+		} else if !t.pauses() {
+			return ""
+		}
+		if !slices.Contains(rests, text) {
+			rests = append(rests, text)
+		}
+	}
+	if p.running {
 		return ""
 	}
-	return p.Threads[0].In
+	return strings.Join(rests, " and ")
 }
 
-// checkPauses finds a process that pauses while another waits for what it prints.
+// checkPauses finds a process that pauses, or waits at a socket, while another waits for what it
+// prints.
 func (f *finder) checkPauses(c *Channel) {
 	if c.Queued != 0 || !anyWaits(c.Readers) {
 		return
 	}
 	reader := firstWaiting(c.Readers)
 	for _, w := range c.Writers {
-		call := f.report.Proc(w.PID).pausesIn()
+		rest := f.report.rests(f.report.Proc(w.PID))
 		ended := f.has(PeerLeft, w.PID)
-		if w.FD != stdout || w.PID == reader.PID || call == "" || ended {
+		if w.FD != stdout || w.PID == reader.PID || rest == "" || ended {
 			continue
 		}
 		who := w.String()
@@ -34,9 +54,8 @@ func (f *finder) checkPauses(c *Channel) {
 				who = fmt.Sprintf("%s waits for its child %s, which", parent, w)
 			}
 		}
-		const says = "%s neither reads nor writes: it sleeps in %s, and %s may wait for its " +
-			"stdout (%s)"
-		sentence := fmt.Sprintf(says, who, call, reader, c.ID)
+		const says = "%s neither reads nor writes: it %s, and %s may wait for its stdout (%s)"
+		sentence := fmt.Sprintf(says, who, rest, reader, c.ID)
 		f.add(Diagnosis{Kind: Pauses, Sentence: sentence, PID: w.PID}, c)
 	}
 }

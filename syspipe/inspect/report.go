@@ -74,13 +74,16 @@ type Usage struct {
 // it is the main thread, or the process has no such thread, it may only pause, as in "nanosleep".
 type Thread struct {
 	TID int    `json:"tid"`
-	In  string `json:"in"` // "read", "write", "poll", "open", "wait" for a child, or a pause
-	FD  int    `json:"fd"` // of a read or write; -1 if not known
+	In  string `json:"in"` // such as "read", "poll", "accept", "wait" for a child, or a pause
+	FD  int    `json:"fd"` // of a read, write, connect or accept; -1 if not known
 	At  string `json:"at"` // the kernel function in which it sleeps; "" if that may not be read
 	// Child is the PID of the child for which the thread waits. It is 0 if there are several.
 	Child int `json:"child,omitempty"`
 	// Path is the path of the FIFO that the thread opens, or "" if it is not known.
 	Path string `json:"path,omitempty"`
+	// Socket describes the socket at which the thread waits: "a TCP connection to 127.0.0.1:80". It
+	// is "" for other descriptors, and for the standard streams.
+	Socket string `json:"socket,omitempty"`
 
 	watches []watch // the descriptors for which it waits, if In is "poll"
 }

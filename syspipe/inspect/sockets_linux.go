@@ -2,9 +2,16 @@ package inspect
 
 import (
 	"encoding/binary"
+	"encoding/hex"
+	"net/netip"
+	"slices"
+	"strconv"
+	"strings"
 	"syscall"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/pipebench/pipebench/syspipe/internal/procfs"
 )
 
 // A socket is what sock_diag(7) tells about a Unix socket.
@@ -25,6 +32,8 @@ const (
 	diagAnswerSize  = 16 // bytes of a struct unix_diag_msg
 	stateConnected  = 1  // TCP_ESTABLISHED
 	bothWays        = 3  // RCV_SHUTDOWN | SEND_SHUTDOWN
+
+	stateListens = "0A" // TCP_LISTEN, as /proc/net/tcp writes it
 )
 
 // unixSockets returns a map from inodes to the Unix sockets that the kernel shows in this network
@@ -101,4 +110,42 @@ func readSocket(b []byte, into map[uint64]socket) {
 	if connected || s.peerClosed {
 		into[inode] = s
 	}
+}
+
+// describeSocket says what socket a descriptor is, as in "a TCP connection to 127.0.0.1:80". It
+// returns "" if the descriptor is no socket.
+func describeSocket(pid, fd int) string {
+	f, ok := readOpenFile(pid, fd)
+	if !ok || !f.socket {
+		return ""
+	}
+	inode := strconv.FormatUint(f.inode, 10)
+	for table, column := range map[string]int{"tcp": 9, "tcp6": 9, "unix": 6} {
+		text, _ := procfs.Text(pid, "net", table)
+		for line := range strings.Lines(text) {
+			fields := strings.Fields(line)
+			switch {
+			case len(fields) <= column || fields[column] != inode:
+			case table == "unix":
+				return "a Unix socket"
+			case fields[3] == stateListens:
+				return "a TCP socket that listens at " + parseAddress(fields[1])
+			default:
+				return "a TCP connection to " + parseAddress(fields[2])
+			}
+		}
+	}
+	return "a socket"
+}
+
+// parseAddress parses an address of /proc/net/tcp: "0100007F:0050" is 127.0.0.1:80.
+func parseAddress(text string) string {
+	host, port, _ := strings.Cut(text, ":")
+	b, _ := hex.DecodeString(host)
+	for word := range slices.Chunk(b, 4) {
+		binary.NativeEndian.PutUint32(word, binary.BigEndian.Uint32(word))
+	}
+	address, _ := netip.AddrFromSlice(b)
+	number, _ := strconv.ParseUint(port, 16, 16)
+	return netip.AddrPortFrom(address.Unmap(), uint16(number)).String()
 }

@@ -15,13 +15,14 @@ import (
 )
 
 // calls gives a short name to each system call in which a thread can wait. The keys are call
-// numbers. A call named "read" or "write" must have the descriptor as its first argument. Some
-// architectures add calls in an init function.
+// numbers. A call named "read", "write", "connect" or "accept" must have the descriptor as its first
+// argument. Some architectures add calls in an init function.
 var calls = map[int]string{
 	unix.SYS_READ: "read", unix.SYS_READV: "read",
 	unix.SYS_RECVFROM: "read", unix.SYS_RECVMSG: "read",
 	unix.SYS_WRITE: "write", unix.SYS_WRITEV: "write",
 	unix.SYS_SENDTO: "write", unix.SYS_SENDMSG: "write",
+	unix.SYS_CONNECT: "connect", unix.SYS_ACCEPT: "accept", unix.SYS_ACCEPT4: "accept",
 	unix.SYS_PPOLL: "poll", unix.SYS_PSELECT6: "select",
 	unix.SYS_EPOLL_PWAIT: "epoll", unix.SYS_EPOLL_PWAIT2: "epoll",
 	unix.SYS_WAIT4: "wait", unix.SYS_WAITID: "wait",
@@ -81,8 +82,11 @@ func readThread(pid, tid int) (Thread, bool) {
 	number, args := parseCall(text)
 	t.In = calls[number]
 	switch t.In {
-	case "read", "write":
+	case "read", "write", "connect", "accept":
 		t.FD = int(args[0])
+		if t.FD > stderr {
+			t.Socket = describeSocket(pid, t.FD)
+		}
 	case "epoll", "poll", "select":
 		t.watches = watched(pid, t.In, args)
 		t.In = "poll" // a report calls all three "poll"

@@ -1,0 +1,118 @@
+package inspect_test
+
+import (
+	"net"
+	"os"
+	"path/filepath"
+	"syscall"
+	"testing"
+
+	"github.com/pipebench/pipebench/syspipe/inspect"
+)
+
+func init() {
+	jobs["receive"] = func() error { return onSocket(syscall.Connect, awaitByte) }
+	jobs["accept"] = func() error { return onSocket(syscall.Bind, acceptOne) }
+}
+
+// onSocket connects or binds a socket to the path in the environment, or else connects it to the
+// TCP port that stands there, and then waits.
+func onSocket(join func(int, syscall.Sockaddr) error, wait func(int) error) error {
+	path := os.Getenv(fifoVariable)
+	family := syscall.AF_UNIX
+	var address syscall.Sockaddr = &syscall.SockaddrUnix{Name: path}
+	if to, err := net.ResolveTCPAddr("tcp", path); err == nil {
+		family = syscall.AF_INET
+		address = &syscall.SockaddrInet4{Port: to.Port, Addr: [4]byte{127, 0, 0, 1}}
+	}
+	fd, err := syscall.Socket(family, syscall.SOCK_STREAM, 0)
+	if err != nil {
+		return err
+	}
+	if err := join(fd, address); err != nil {
+		return err
+	}
+	return wait(fd)
+}
+
+func awaitByte(fd int) error {
+	_, err := syscall.Read(fd, make([]byte, 1))
+	return err
+}
+
+func acceptOne(fd int) error {
+	if err := syscall.Listen(fd, 1); err != nil {
+		return err
+	}
+	_, _, err := syscall.Accept(fd)
+	return err
+}
+
+// A server that waits for somebody on a network, or for a daemon, waits for no pipe.
+func TestAWaitAtASocketIsNamed(t *testing.T) {
+	tcp, err := net.Listen("tcp4", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer tcp.Close()
+	folder := t.TempDir()
+	daemon := filepath.Join(folder, "daemon")
+	local, err := net.Listen("unix", daemon)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer local.Close()
+	full := filepath.Join(folder, "full")
+	fill(t, full)
+	for _, row := range []struct{ name, job, address, says string }{
+		{"TCP", "receive", tcp.Addr().String(), ", a TCP connection to " + tcp.Addr().String()},
+		{"Unix", "receive", daemon, ", a Unix socket"},
+		{"no room", "receive", full, ", a Unix socket"},
+		{"accept", "accept", filepath.Join(folder, "own"), ", a Unix socket"},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			cmd := child(t, row.job)
+			cmd.Env = append(cmd.Env, fifoVariable+"="+row.address)
+			out, err := cmd.StdoutPipe()
+			if err != nil {
+				t.Fatal(err)
+			}
+			start(t, cmd)
+			go out.Read(make([]byte, 1))
+			mustFind(t, cmd.Process.Pid, inspect.Pauses, "neither reads nor writes: it ",
+				"waits at descriptor ", row.says, " may wait for its stdout")
+		})
+	}
+}
+
+// fill makes a Unix socket whose queue of connections that nobody accepts is full.
+func fill(t *testing.T, path string) {
+	t.Helper()
+	listener, err := syscall.Socket(syscall.AF_UNIX, syscall.SOCK_STREAM|syscall.SOCK_CLOEXEC, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { syscall.Close(listener) })
+	address := &syscall.SockaddrUnix{Name: path}
+	if err := syscall.Bind(listener, address); err != nil {
+		t.Fatal(err)
+	}
+	if err := syscall.Listen(listener, 0); err != nil {
+		t.Fatal(err)
+	}
+	const kind = syscall.SOCK_STREAM | syscall.SOCK_CLOEXEC | syscall.SOCK_NONBLOCK
+	for {
+		fd, err := syscall.Socket(syscall.AF_UNIX, kind, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { syscall.Close(fd) })
+		err = syscall.Connect(fd, address)
+		if err == syscall.EAGAIN {
+			return
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+}
