@@ -93,8 +93,8 @@ func nextStep(r *inspect.Report) []string {
 				step += ", or send it to a file (2>FILE)"
 			}
 		case d.Kind == inspect.HeldOpen:
-			step = fmt.Sprintf("end %d (kill %[1]d) if nobody needs it, and start it with streams "+
-				"of its own, such as /dev/null", d.PID)
+			step = fmt.Sprintf("end %d (kill %[1]d) if nobody needs it, and start it so that it "+
+				"does not inherit that end", d.PID)
 		case d.Kind == inspect.PeerLeft && d.PID > 0:
 			step = fmt.Sprintf("a server should leave at the end of its stdin: `pipebench check "+
 				"--server --only end-idle -- %s` tells whether this one does", command)
@@ -108,7 +108,15 @@ func nextStep(r *inspect.Report) []string {
 				step = lookAtStack(parent) + "; if it only starts another program, " + step
 			}
 		case d.Kind == inspect.MutualRead:
-			step = lookAtStack(p) + ". Or " + recordAndDrive(r, command)
+			step = lookAtStack(p)
+			file, tapped := recordingOf(r)
+			if file == "" {
+				const first = "let the client start `pipebench tap --bodies -o FILE -- %s`, and " +
+					"end the client when it hangs"
+				step += driveAgain(fmt.Sprintf(first, command), "FILE", command)
+			} else if strings.Contains(d.Sentence, "pipebench tap") { // else of another pair
+				step += driveAgain("end the client", file, tapped)
+			}
 		}
 		if step != "" {
 			return []string{"next: " + step}
@@ -138,18 +146,9 @@ func lookAtStack(p inspect.Proc) string {
 	return "look at its stack: " + fmt.Sprintf(tool, p.PID)
 }
 
-// recordAndDrive says which commands find the message after which a server fell silent.
-func recordAndDrive(r *inspect.Report, server string) string {
-	file, tapped := recordingOf(r)
-	first := "end the client"
-	if file != "" {
-		server = tapped
-	} else {
-		file = "FILE"
-		first = fmt.Sprintf("let the client start `pipebench tap --bodies -o FILE -- %s`, and end "+
-			"the client when it hangs", server)
-	}
-	const says = "%s: `pipebench report %s` names wrong lengths, and requests of either side " +
+// driveAgain says which commands find the message after which a server fell silent.
+func driveAgain(first, file, server string) string {
+	const says = ". Or %s: `pipebench report %s` names wrong lengths, and requests of either side " +
 		"without an answer. Then `pipebench drive --messages %[2]s -- %s` sends all of it again"
 	return fmt.Sprintf(says, first, file, server)
 }

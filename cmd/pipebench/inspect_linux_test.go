@@ -220,6 +220,10 @@ func TestInspectSaysWhatToTypeNext(t *testing.T) {
 	client := r.Processes[0]
 	r.Processes[0] = inspect.Proc{PID: 1, Command: "pipebench tap", Args: []string{
 		"pipebench", "tap", "--bodies", "-o", "a b.jsonl", "--", "./launch.sh", "-o", "x"}}
+	if found := text(r); strings.Contains(found, "pipebench report") {
+		t.Errorf("of a server and its child: the recording of another pair in\n%s", found)
+	}
+	r.Diagnoses[0].Sentence = "both wait: 1 (pipebench tap) waits for 2 (node server.js)"
 	for _, want := range []string{
 		". Or end the client: `pipebench report 'a b.jsonl'` names ",
 		"`pipebench drive --messages 'a b.jsonl' -- ./launch.sh -o x` sends all of it again",

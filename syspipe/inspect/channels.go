@@ -22,7 +22,7 @@ func (f *finder) checkChannel(c *Channel) {
 			name = "the stdin of " + c.Readers[i].String()
 		}
 		const says = "%s is full and nobody reads it: %s is writing (%s), and %s"
-		sentence := fmt.Sprintf(says, name, w, c.fill(), f.describeIdle(c.Readers))
+		sentence := fmt.Sprintf(says, name, w, c.fill(), f.describeIdle(c))
 		d := Diagnosis{Kind: Undrained, Sentence: sentence}
 		if len(c.Readers) > 0 {
 			_, d.passedOn = f.report.waitsToWrite(c.Readers[0].PID)
@@ -98,7 +98,7 @@ func (f *finder) checkUnreadOutput(c *Channel) {
 	i := slices.IndexFunc(c.Writers, func(h Holder) bool { return h.FD == stdout })
 	if i >= 0 && c.isLeftUnread() && !f.has(PeerLeft, c.Writers[i].PID) {
 		const says = "the stdout of %s holds unread bytes (%s), and %s"
-		sentence := fmt.Sprintf(says, c.Writers[i], c.fill(), f.describeIdle(c.Readers))
+		sentence := fmt.Sprintf(says, c.Writers[i], c.fill(), f.describeIdle(c))
 		f.add(Diagnosis{Kind: Unread, Sentence: sentence, queued: c.Queued}, c)
 	}
 }
@@ -116,11 +116,20 @@ func firstWaiting(list []Holder) Holder {
 	return list[max(i, 0)]
 }
 
-// describeIdle names the processes that hold the reading end without reading. If there is only one
-// such process, the text also says what that process does instead.
-func (f *finder) describeIdle(readers []Holder) string {
-	if len(readers) == 0 {
+// describeIdle names the processes that hold the reading end without reading, except those that
+// write. If there is only one such process, the text also says what that process does instead.
+func (f *finder) describeIdle(c *Channel) string {
+	var readers []Holder
+	for _, r := range c.Readers {
+		if !pidWaits(c.Writers, r.PID) {
+			readers = append(readers, r)
+		}
+	}
+	if len(c.Readers) == 0 {
 		return "who holds the reading end cannot be seen from here"
+	}
+	if len(readers) == 0 {
+		return "only processes that write have the reading end"
 	}
 	var names []string
 	for _, r := range readers {
@@ -132,11 +141,11 @@ func (f *finder) describeIdle(readers []Holder) string {
 			names = append(names, name)
 		}
 	}
-	text := strings.Join(names, " and ") + " does not read it"
-	if len(names) == 1 {
-		text += f.report.doesInstead(readers[0].PID)
+	text := strings.Join(names, " and ")
+	if len(names) > 1 {
+		return text + " do not read it"
 	}
-	return text
+	return text + " does not read it" + f.report.doesInstead(readers[0].PID)
 }
 
 // doesInstead says what a process does instead of reading. It returns "" if that is not known.

@@ -113,7 +113,9 @@ func (r *Report) diagnose() []Diagnosis {
 	if !f.explains() {
 		f.each(f.checkUnreadOutput)
 	}
-	f.each(f.checkHolders)
+	// A program that lets a child inherit its standard streams may mean to.
+	f.each(func(c *Channel) { f.checkHolders(c, stderr+1) })
+	f.each(func(c *Channel) { f.checkHolders(c, stdin) })
 	if !f.explains() {
 		f.each(f.checkPauses)
 	}

@@ -52,6 +52,17 @@ func TestDiagnose(t *testing.T) {
 		{"full, and the reader is out of sight", []Channel{
 			{ID: "e", Writers: server(1, true), Full: true},
 		}, Undrained, "stdout is full and nobody reads it"},
+		{"full, and the writer has the reading end, too", []Channel{
+			{ID: "q", Full: true, Writers: server(4, true),
+				Readers: slices.Concat(client(3, false), server(3, false))},
+		}, Undrained, "2 (server) is writing (q, 0 bytes), and 1 (client) does not read it"},
+		{"full, and only its writer has the reading end", []Channel{
+			{ID: "q", Full: true, Writers: server(4, true), Readers: server(3, false)},
+		}, Undrained, "and only processes that write have the reading end"},
+		{"full, and two have the reading end", []Channel{
+			{ID: "q", Full: true, Writers: server(4, true), Readers: []Holder{
+				{PID: 1, Command: "client", FD: 3}, {PID: 3, Command: "worker", FD: 3}}},
+		}, Undrained, "and 1 (client) and 3 (worker) do not read it"},
 		{"a request is not read", []Channel{
 			{ID: "i", Writers: client(4, false), Readers: server(0, false),
 				Queued: 64, Capacity: 65536},
@@ -340,8 +351,8 @@ func TestAnIdleServerIsBlamedForNothingUncertain(t *testing.T) {
 		{"a client in read", func(*Report) {},
 			"has read all that was sent; if an answer is due, a message was swallowed or not " +
 				"written, a request of the server was not answered, one side waits for the " +
-				"rest of one (wrong length, no end of line), or the server for something else, " +
-				"such as a lock or a network; else they are idle"},
+				"rest of one (wrong length, no end of line) or for the end of its input, or the " +
+				"server for something else, such as a lock or a network; else they are idle"},
 		{"a client in poll", func(r *Report) { r.Channels[1].Readers[0].inCall = false },
 			"if an answer is due"},
 		{"a server that waits for a child",
@@ -422,6 +433,40 @@ func TestAWrapperIsNoServerWhoseChildReadsItsInput(t *testing.T) {
 			if strings.Contains(d.Sentence, "whose descendant") {
 				t.Error(d.Sentence)
 			}
+		}
+	}
+}
+
+// A child waits for the end of its input, and its sibling has inherited the writing end, and the
+// output of the server, too.
+func TestASiblingThatHoldsAnInputOpenIsNamed(t *testing.T) {
+	r := Report{
+		Processes: []Proc{{PID: 4, Parent: 2, Threads: []Thread{{In: "nanosleep"}}}},
+		Channels: []Channel{
+			{ID: "a",
+				Writers: []Holder{
+					{PID: 2, Command: "server", FD: 1}, {PID: 4, Command: "sleep", FD: 1},
+				},
+				Readers: []Holder{{PID: 1, Command: "client", FD: 5, Waits: true, inCall: true}}},
+			{ID: "b",
+				Writers: []Holder{{PID: 4, Command: "sleep", FD: 4}},
+				Readers: []Holder{{PID: 3, Command: "cat", FD: 0, Waits: true, inCall: true}}},
+		},
+		all: map[int]Proc{
+			1: {PID: 1}, 2: {PID: 2, Parent: 1}, 3: {PID: 3, Parent: 2}, 4: {PID: 4, Parent: 2},
+		},
+	}
+	const want = "4 (sleep) has inherited the writing end as its descriptor 4: until it closes " +
+		"that too, 3 (cat) sees no end of file (b)"
+	found := r.diagnose()
+	if len(found) != 1 || found[0].PID != 4 || found[0].Sentence != want {
+		t.Errorf("found %+v, want %q", found, want)
+	}
+	r.Channels = r.Channels[1:]
+	r.Channels[0].Writers[0].FD = stdout // a pipeline
+	for _, d := range r.diagnose() {
+		if d.Kind == HeldOpen {
+			t.Errorf("of a pipeline: %s", d.Sentence)
 		}
 	}
 }

@@ -6,13 +6,13 @@ import (
 )
 
 // checkHolders finds a process that holds a writing end needlessly, so that a reader waits in vain
-// for the end of file.
-func (f *finder) checkHolders(c *Channel) {
+// for the end of file. The writing end must be descriptor minFD or above.
+func (f *finder) checkHolders(c *Channel, minFD int) {
 	if c.Queued > 0 || !anyWaits(c.Readers) {
 		return
 	}
 	for _, w := range c.Writers {
-		if !isNeedless(w, c, f.report.all) || f.has(HeldOpen, w.PID) {
+		if w.FD < minFD || f.has(HeldOpen, w.PID) || !isNeedless(w, c, f.report.all) {
 			continue
 		}
 		const says = "%s has inherited the writing end as its %s:" +
@@ -25,7 +25,7 @@ func (f *finder) checkHolders(c *Channel) {
 
 // isNeedless reports whether the process w seems not to need the writing end that it has inherited:
 // from a process that writes, too, and does not wait for w, or from one that has closed its own
-// ends. A process whose parent started the reader, as the shell of a pipeline does, needs it.
+// ends. A process whose parent started the reader, as the shell of a pipeline does, needs its output.
 func isNeedless(w Holder, c *Channel, all map[int]Proc) bool {
 	reading := slices.ContainsFunc(c.Readers, func(r Holder) bool { return r.inCall })
 	for _, other := range c.Writers {
@@ -39,7 +39,8 @@ func isNeedless(w Holder, c *Channel, all map[int]Proc) bool {
 	}
 	for _, r := range c.Readers {
 		related := descends(w.PID, r.PID, all) || descends(r.PID, parent, all)
-		isOwn := r.PID == w.PID || r.PID == parent || all[r.PID].Parent == parent
+		isPipeline := all[r.PID].Parent == parent && w.FD <= stderr
+		isOwn := r.PID == w.PID || r.PID == parent || isPipeline
 		if r.Waits && related && !isOwn && !descends(r.PID, w.PID, all) {
 			return true
 		}

@@ -61,8 +61,8 @@ func (f *finder) checkMutualRead() {
 		const says = "both wait for each other, and nothing is in the pipes: %s waits for %s%s, " +
 			"which has read all that was sent; if an answer is due, a message was swallowed or " +
 			"not written, a request of the server was not answered, one side waits for the rest " +
-			"of one (wrong length, no end of line), or the server for something else, such as a " +
-			"lock or a network; else they are idle"
+			"of one (wrong length, no end of line) or for the end of its input, or the server " +
+			"for something else, such as a lock or a network; else they are idle"
 		text := fmt.Sprintf(says, p.client, c.server, c.through())
 		f.add(Diagnosis{Kind: MutualRead, Sentence: text, PID: c.server.PID}, c.channels...)
 	}

@@ -45,7 +45,8 @@ func (f *finder) checkPauses(c *Channel) {
 	for _, w := range c.Writers {
 		rest := f.report.rests(f.report.Proc(w.PID))
 		ended := f.has(PeerLeft, w.PID)
-		if w.FD != stdout || w.PID == reader.PID || rest == "" || ended {
+		needless := isNeedless(w, c, f.report.all)
+		if w.FD != stdout || w.PID == reader.PID || rest == "" || ended || needless {
 			continue
 		}
 		who := w.String()
