@@ -68,9 +68,6 @@ func inspectPage(r *inspect.Report, detail bool) view.Page {
 	if len(channels) > 0 {
 		page.Tables = []view.Table{channelTable(channels)}
 	}
-	if len(channels) == 0 && leftOut == 0 && len(r.Diagnoses) == 0 {
-		page.Notes = []string{"no pipe, FIFO or connected Unix socket is open in these processes"}
-	}
 	if leftOut > 0 {
 		const says = "left out: %s that one process has to itself, or that these processes only " +
 			"inherited (--detail shows them)"
@@ -228,7 +225,7 @@ func sleeping(threads []inspect.Thread) string {
 // Without detail, it leaves out channels that one process has to itself, by which programs wake
 // themselves up, and inherited ones.
 func shownChannels(r *inspect.Report, detail bool) []inspect.Channel {
-	var diagnosed, shared, others []inspect.Channel
+	var diagnosed, others []inspect.Channel
 	for _, c := range r.Channels {
 		_, isPrivate := c.Owner()
 		switch {
@@ -236,16 +233,14 @@ func shownChannels(r *inspect.Report, detail bool) []inspect.Channel {
 			return slices.Contains(d.Channels, c.ID)
 		}):
 			diagnosed = append(diagnosed, c)
-		case !isPrivate:
-			shared = append(shared, c)
-		default:
+		case detail || !isPrivate:
 			others = append(others, c)
 		}
 	}
-	if !detail {
-		return append(diagnosed, shared...)
+	if detail {
+		others = append(others, r.Inherited...)
 	}
-	return slices.Concat(diagnosed, shared, others, r.Inherited)
+	return append(diagnosed, others...)
 }
 
 func channelTable(channels []inspect.Channel) view.Table {
@@ -276,20 +271,15 @@ func channelTable(channels []inspect.Channel) view.Table {
 }
 
 func channelState(c inspect.Channel) string {
-	var words []string
-	if c.Full {
-		words = append(words, "FULL")
+	switch {
+	case c.Full:
+		return "FULL"
+	case c.NoReader:
+		return "NO READER"
+	case c.NoWriter:
+		return "NO WRITER"
 	}
-	if c.NoReader {
-		words = append(words, "NO READER")
-	}
-	if c.NoWriter {
-		words = append(words, "NO WRITER")
-	}
-	if len(words) == 0 {
-		return "-"
-	}
-	return strings.Join(words, ", ")
+	return "-"
 }
 
 // holders describes the processes that hold one end of a channel, as in "4711 cat fd 1 (writing)".

@@ -119,20 +119,13 @@ func firstWaiting(list []Holder) Holder {
 // describeIdle names the processes that hold the reading end without reading, except those that
 // write. If there is only one such process, the text also says what that process does instead.
 func (f *finder) describeIdle(c *Channel) string {
-	var readers []Holder
-	for _, r := range c.Readers {
-		if !pidWaits(c.Writers, r.PID) {
-			readers = append(readers, r)
-		}
-	}
-	if len(c.Readers) == 0 {
-		return "who holds the reading end cannot be seen from here"
-	}
-	if len(readers) == 0 {
-		return "only processes that write have the reading end"
-	}
 	var names []string
-	for _, r := range readers {
+	pid := 0
+	for _, r := range c.Readers {
+		if pidWaits(c.Writers, r.PID) {
+			continue
+		}
+		pid = r.PID
 		name := r.String()
 		if r.stopped {
 			name += ", which is stopped,"
@@ -141,11 +134,13 @@ func (f *finder) describeIdle(c *Channel) string {
 			names = append(names, name)
 		}
 	}
-	text := strings.Join(names, " and ")
-	if len(names) > 1 {
-		return text + " do not read it"
+	switch len(names) {
+	case 0:
+		return "no other process is seen to have the reading end"
+	case 1:
+		return names[0] + " does not read it" + f.report.doesInstead(pid)
 	}
-	return text + " does not read it" + f.report.doesInstead(readers[0].PID)
+	return strings.Join(names, " and ") + " do not read it"
 }
 
 // doesInstead says what a process does instead of reading. It returns "" if that is not known.

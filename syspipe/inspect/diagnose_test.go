@@ -58,7 +58,7 @@ func TestDiagnose(t *testing.T) {
 		}, Undrained, "2 (server) is writing (q, 0 bytes), and 1 (client) does not read it"},
 		{"full, and only its writer has the reading end", []Channel{
 			{ID: "q", Full: true, Writers: server(4, true), Readers: server(3, false)},
-		}, Undrained, "and only processes that write have the reading end"},
+		}, Undrained, "and no other process is seen to have the reading end"},
 		{"full, and two have the reading end", []Channel{
 			{ID: "q", Full: true, Writers: server(4, true), Readers: []Holder{
 				{PID: 1, Command: "client", FD: 3}, {PID: 3, Command: "worker", FD: 3}}},

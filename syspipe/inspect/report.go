@@ -140,13 +140,9 @@ const stdin, stdout, stderr = 0, 1, 2
 
 // stream names the descriptor as a user would: "stdin", "stdout", "stderr" or "descriptor 7".
 func (h Holder) stream() string {
-	switch h.FD {
-	case stdin:
-		return "stdin"
-	case stdout:
-		return "stdout"
-	case stderr:
-		return "stderr"
+	names := []string{stdin: "stdin", stdout: "stdout", stderr: "stderr"}
+	if h.FD < len(names) {
+		return names[h.FD]
 	}
 	return fmt.Sprintf("descriptor %d", h.FD)
 }

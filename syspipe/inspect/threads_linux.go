@@ -137,19 +137,8 @@ func callOf(function string) string {
 // parseCall parses /proc/PID/task/TID/syscall, such as "0 0x3 0x7ffd...". The number is -1 if the
 // thread is in no call.
 func parseCall(text string) (number int, args [3]uint64) {
-	fields := strings.Fields(text)
-	if len(fields) <= len(args) {
+	if _, err := fmt.Sscan(text, &number, &args[0], &args[1], &args[2]); err != nil {
 		return -1, args
-	}
-	number, err := strconv.Atoi(fields[0])
-	if err != nil {
-		return -1, args
-	}
-	for i := range args {
-		args[i], err = strconv.ParseUint(fields[1+i], 0, 64)
-		if err != nil {
-			return -1, args
-		}
 	}
 	return number, args
 }

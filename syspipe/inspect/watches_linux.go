@@ -3,7 +3,6 @@ package inspect
 import (
 	"encoding/binary"
 	"fmt"
-	"os"
 	"strconv"
 	"strings"
 
@@ -104,10 +103,7 @@ func anyEpoll(pid int) []watch {
 	var list []watch
 	fds, _ := procfs.Descriptors(pid)
 	for _, fd := range fds {
-		name, err := os.Readlink(procfs.Path(pid, "fd", strconv.Itoa(fd)))
-		if err == nil && name == "anon_inode:[eventpoll]" {
-			list = append(list, epollWatches(pid, fd)...)
-		}
+		list = append(list, epollWatches(pid, fd)...)
 	}
 	for i := range list {
 		list[i].edge = true

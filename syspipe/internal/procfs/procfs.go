@@ -64,9 +64,7 @@ func Children(pid int) []int {
 	for _, tid := range threads {
 		text, _ := Text(pid, "task", strconv.Itoa(tid), "children")
 		for _, name := range strings.Fields(text) {
-			if child, err := strconv.Atoi(name); err == nil {
-				list = append(list, child)
-			}
+			list = append(list, number(name))
 		}
 	}
 	return list
