@@ -23,9 +23,6 @@ func Process(pid int) (r *Report, err error) {
 			err = fmt.Errorf("inspect process %d: %w", pid, err)
 		}
 	}()
-	if pid <= 0 {
-		return nil, errors.New("a process number is above zero")
-	}
 	all, err := processes()
 	if err != nil {
 		return nil, err

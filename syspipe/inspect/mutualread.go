@@ -47,7 +47,7 @@ func hasFD(list []Holder, pid, fd int) bool {
 // A chain is what a client waits for: a server, and relays between, which pass messages on.
 type chain struct {
 	server   Holder
-	relays   []Holder
+	relays   []string // "pipebench tap 4711"
 	channels []*Channel
 }
 
@@ -63,7 +63,11 @@ func (f *finder) checkMutualRead() {
 			"not written, a request of the server was not answered, one side waits for the rest " +
 			"of one (wrong length, no end of line) or for the end of its input, or the server " +
 			"for something else, such as a lock or a network; else they are idle"
-		text := fmt.Sprintf(says, p.client, c.server, c.through())
+		through := ""
+		if len(c.relays) > 0 {
+			through = " (through " + strings.Join(c.relays, ", ") + ")"
+		}
+		text := fmt.Sprintf(says, p.client, c.server, through)
 		f.add(Diagnosis{Kind: MutualRead, Sentence: text, PID: c.server.PID}, c.channels...)
 	}
 }
@@ -118,7 +122,7 @@ func (f *finder) follow(p pair) (c chain, ok bool) {
 			c.server = p.server
 			return c, !p.server.waitsForChild
 		}
-		c.relays = append(c.relays, p.server)
+		c.relays = append(c.relays, fmt.Sprintf("%s %d", p.server.Command, p.server.PID))
 		p = *behind
 	}
 	return c, false
@@ -142,16 +146,4 @@ func (f *finder) behind(p pair) (next *pair, ok bool) {
 		next = &f.pairs[i]
 	}
 	return next, true
-}
-
-// through names the relays: " (through pipebench tap 4711)".
-func (c *chain) through() string {
-	if len(c.relays) == 0 {
-		return ""
-	}
-	var names []string
-	for _, r := range c.relays {
-		names = append(names, fmt.Sprintf("%s %d", r.Command, r.PID))
-	}
-	return " (through " + strings.Join(names, ", ") + ")"
 }

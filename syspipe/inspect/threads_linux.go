@@ -108,28 +108,26 @@ func readThread(pid, tid int) (Thread, bool) {
 	return t, t.In != ""
 }
 
+// sleepers has parts of the names of the kernel functions in which a thread sleeps during a system
+// call. These functions change their names from version to version.
+var sleepers = map[string][]string{
+	"read":      {"pipe_read", "unix_stream_read", "unix_stream_data_wait"},
+	"write":     {"pipe_write", "sock_alloc_send", "sock_wait_for_wmem"},
+	"poll":      {"poll", "select"},
+	"wait":      {"do_wait"},
+	"nanosleep": {"hrtimer_nanosleep"},
+	"futex":     {"futex_wait"},
+	"open":      {"wait_for_partner", "fifo_open"},
+}
+
 // callOf returns the short name of the system call to which a kernel function belongs, or "" if the
-// call is not in [calls]. Kernel functions change their names from version to version.
+// call is not in sleepers.
 func callOf(function string) string {
-	switch {
-	case strings.HasSuffix(function, "pipe_read"),
-		strings.HasPrefix(function, "unix_stream_read"),
-		strings.HasPrefix(function, "unix_stream_data_wait"):
-		return "read"
-	case strings.HasSuffix(function, "pipe_write"),
-		strings.HasPrefix(function, "sock_alloc_send"),
-		function == "sock_wait_for_wmem":
-		return "write"
-	case strings.Contains(function, "poll"), strings.Contains(function, "select"):
-		return "poll"
-	case function == "do_wait":
-		return "wait"
-	case function == "hrtimer_nanosleep":
-		return "nanosleep"
-	case strings.HasPrefix(function, "futex_wait"):
-		return "futex"
-	case function == "wait_for_partner", function == "fifo_open":
-		return "open"
+	for call, parts := range sleepers {
+		isPart := func(part string) bool { return strings.Contains(function, part) }
+		if slices.ContainsFunc(parts, isPart) {
+			return call
+		}
 	}
 	return ""
 }
