@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"slices"
 	"strings"
 	"sync"
 
@@ -74,12 +73,7 @@ func (f *callFlags) register(cmd *cobra.Command) {
 	})
 }
 
-func parseRevision(text string) (string, error) {
-	if !slices.Contains(mcp.Revisions(), text) {
-		return "", fmt.Errorf("want one of %s", strings.Join(mcp.Revisions(), ", "))
-	}
-	return text, nil
-}
+func parseRevision(text string) (string, error) { return text, oneOf(mcp.Revisions(), text) }
 
 func (f *callFlags) run(cmd *cobra.Command, args []string) error {
 	if err := f.completeOptions(cmd); err != nil {

@@ -72,7 +72,9 @@ func (s *callSession) run(ctx context.Context, in io.Reader) error {
 			s.print(<-r)
 		}
 	})
-	err = s.ask(ctx, in, replies)
+	err = s.eachLine(ctx, in, s.pool.Done(), func(l line) error {
+		return s.askLine(ctx, l, replies)
+	})
 	close(replies)
 	printing.Wait()
 	s.mu.Lock()
@@ -97,8 +99,10 @@ func (s *callSession) failure(noun, example string) error {
 	return nil
 }
 
-// ask sends the requests that it reads from in, and puts a channel for each reply into replies.
-func (s *callSession) ask(ctx context.Context, in io.Reader, replies chan<- chan reply) error {
+// eachLine calls do with each line of in, until that fails or left is closed.
+func (s *callSession) eachLine(
+	ctx context.Context, in io.Reader, left <-chan struct{}, do func(line) error,
+) error {
 	stop := make(chan struct{})
 	defer close(stop)
 	lines := readLines(in, stop)
@@ -106,14 +110,13 @@ func (s *callSession) ask(ctx context.Context, in io.Reader, replies chan<- chan
 		select {
 		case <-ctx.Done():
 			return ctx.Err()
-		case <-s.pool.Done():
+		case <-left:
 			return s.pool.Wait(ctx)
 		case l, ok := <-lines:
 			if !ok {
 				return nil
 			}
-			err := s.askLine(ctx, l, replies)
-			if err != nil {
+			if err := do(l); err != nil {
 				return err
 			}
 		}

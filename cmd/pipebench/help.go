@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"embed"
 	"fmt"
 	"io"
@@ -130,11 +131,7 @@ func writeHelp(cmd *cobra.Command) {
 		writeRootHelp(w, cmd, o)
 		return
 	}
-	text := cmd.Long
-	if text == "" {
-		text = cmd.Short
-	}
-	writeText(w, text, o)
+	writeText(w, cmp.Or(cmd.Long, cmd.Short), o)
 	fmt.Fprintf(w, "\n%s", cmd.UsageString())
 }
 

@@ -225,7 +225,7 @@ func sleeping(threads []inspect.Thread) string {
 // Without detail, it leaves out channels that one process has to itself, by which programs wake
 // themselves up, and inherited ones.
 func shownChannels(r *inspect.Report, detail bool) []inspect.Channel {
-	var diagnosed, others []inspect.Channel
+	var diagnosed, shared, others []inspect.Channel
 	for _, c := range r.Channels {
 		_, isPrivate := c.Owner()
 		switch {
@@ -233,14 +233,16 @@ func shownChannels(r *inspect.Report, detail bool) []inspect.Channel {
 			return slices.Contains(d.Channels, c.ID)
 		}):
 			diagnosed = append(diagnosed, c)
-		case detail || !isPrivate:
+		case !isPrivate:
+			shared = append(shared, c)
+		default:
 			others = append(others, c)
 		}
 	}
-	if detail {
-		others = append(others, r.Inherited...)
+	if !detail {
+		return append(diagnosed, shared...)
 	}
-	return append(diagnosed, others...)
+	return slices.Concat(diagnosed, shared, others, r.Inherited)
 }
 
 func channelTable(channels []inspect.Channel) view.Table {

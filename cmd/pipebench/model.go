@@ -110,23 +110,14 @@ func (s *callSession) runModel(cmd *cobra.Command, command string) error {
 	if err != nil {
 		return err
 	}
-	stop := make(chan struct{})
-	defer close(stop)
-	lines := readLines(cmd.InOrStdin(), stop)
-	for {
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case l, ok := <-lines:
-			if !ok {
-				return s.failure("question", `{"query":"weather in NYC"}`)
-			}
-			err := s.askModel(ctx, m, l)
-			if err != nil {
-				return err
-			}
-		}
+	// If the servers have left, a question gets an error as its answer.
+	err = s.eachLine(ctx, cmd.InOrStdin(), nil, func(l line) error {
+		return s.askModel(ctx, m, l)
+	})
+	if err != nil {
+		return err
 	}
+	return s.failure("question", `{"query":"weather in NYC"}`)
 }
 
 // askModel asks the language model the question on a line, and prints its answer.

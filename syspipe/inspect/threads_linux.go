@@ -79,7 +79,12 @@ func readThread(pid, tid int) (Thread, bool) {
 		}
 		return t, t.In != ""
 	}
-	number, args := parseCall(text)
+	var number int
+	var args [3]uint64
+	// The text is such as "0 0x3 0x7ffd...", or "running" if the thread is in no call.
+	if _, err := fmt.Sscan(text, &number, &args[0], &args[1], &args[2]); err != nil {
+		return t, false
+	}
 	t.In = calls[number]
 	switch t.In {
 	case "read", "write", "connect", "accept":
@@ -130,15 +135,6 @@ func callOf(function string) string {
 		}
 	}
 	return ""
-}
-
-// parseCall parses /proc/PID/task/TID/syscall, such as "0 0x3 0x7ffd...". The number is -1 if the
-// thread is in no call.
-func parseCall(text string) (number int, args [3]uint64) {
-	if _, err := fmt.Sscan(text, &number, &args[0], &args[1], &args[2]); err != nil {
-		return -1, args
-	}
-	return number, args
 }
 
 // onlyChild returns the only child of a process, or 0 if it has none or several.
