@@ -139,12 +139,10 @@ func worseText(c *stat.Comparison, failAbove float64) string {
 			continue
 		}
 		least = max(least, change.BestCase())
-		if !slices.Contains(metrics, change.Metric) {
-			metrics = append(metrics, change.Metric)
-		}
+		metrics = append(metrics, change.Metric)
 	}
 	text := fmt.Sprintf("worse by more than %s: %s", results.FormatPercent(100*failAbove),
-		strings.Join(metrics, ", "))
+		distinct(metrics))
 	if least <= failAbove {
 		text += fmt.Sprintf("; at best estimate, and by %s at least: equal code in another file "+
 			"may differ by some percent", results.FormatPercent(100*least))

@@ -214,11 +214,9 @@ func sleeping(threads []inspect.Thread) string {
 		case t.FD >= 0:
 			call = fmt.Sprintf("%s(%d)", t.In, t.FD)
 		}
-		if !slices.Contains(calls, call) {
-			calls = append(calls, call)
-		}
+		calls = append(calls, call)
 	}
-	return strings.Join(calls, ", ")
+	return distinct(calls)
 }
 
 // shownChannels returns the channels (pipes and sockets) for the table, the most telling first.

@@ -105,7 +105,7 @@ func readThread(pid, tid int) (Thread, bool) {
 		if number == unix.SYS_OPENAT {
 			address = args[1]
 		}
-		path, _, ended := strings.Cut(string(readMemory(pid, address, maxPath)), "\x00")
+		path, _, ended := strings.Cut(string(readMemory(pid, address, unix.PathMax)), "\x00")
 		if ended {
 			t.Path = path
 		}
@@ -144,9 +144,6 @@ func onlyChild(pid int) int {
 	}
 	return 0
 }
-
-// maxPath is PATH_MAX of linux/limits.h.
-const maxPath = 4096
 
 // readMemory reads up to size bytes from the memory of a process. It returns no bytes if that is
 // not allowed.
