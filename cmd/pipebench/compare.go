@@ -185,8 +185,9 @@ func (f *compareFlags) compareFiles(cmd *cobra.Command, oldPath, newPath string)
 func (f *compareFlags) compareSets(
 	cmd *cobra.Command, oldPath, newPath string,
 ) (c *stat.Comparison, newRecords *results.Set, err error) {
-	if err := refuseSameFile(oldPath, newPath); err != nil {
-		return nil, nil, err
+	if oldPath == "-" && newPath == "-" || sameContent(resultsIn(oldPath), resultsIn(newPath)) {
+		return nil, nil, usageError(fmt.Errorf("%s and %s are the same: name the file of the "+
+			"other version", oldPath, newPath))
 	}
 	before, err := interruptibly(cmd.Context(), oldPath, stat.ReadDataset)
 	if err != nil {
@@ -215,16 +216,6 @@ func (f *compareFlags) compareSets(
 		c.Notes = append(c.Notes, "what differs: "+strings.Join(parts, ", "))
 	}
 	return c, after.Set, nil
-}
-
-// refuseSameFile returns an error if two paths name the same file of results, or a file and its
-// copy.
-func refuseSameFile(oldPath, newPath string) error {
-	if oldPath == "-" && newPath == "-" || sameContent(resultsIn(oldPath), resultsIn(newPath)) {
-		return usageError(fmt.Errorf("%s and %s are the same: name the file of the other version",
-			oldPath, newPath))
-	}
-	return nil
 }
 
 // sameContent reports whether two regular files hold the same bytes.

@@ -80,10 +80,8 @@ type Thread struct {
 	// Child is the PID of the child for which the thread waits. It is 0 if there are several.
 	Child int `json:"child,omitempty"`
 	// Path is the path of the FIFO that the thread opens, or "" if it is not known.
-	Path string `json:"path,omitempty"`
-	// Socket describes the socket at which the thread waits: "a TCP connection to 127.0.0.1:80". It
-	// is "" for other descriptors, and for the standard streams.
-	Socket string `json:"socket,omitempty"`
+	Path   string `json:"path,omitempty"`
+	Socket string `json:"socket,omitempty"` // what FD is: "a TCP connection to 127.0.0.1:80"
 
 	watches []watch // the descriptors for which it waits, if In is "poll"
 }

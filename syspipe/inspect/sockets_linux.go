@@ -23,17 +23,16 @@ type socket struct {
 
 // Constants of linux/unix_diag.h and other headers. Package x/sys lacks them.
 const (
-	diagShowPeer    = 4  // UDIAG_SHOW_PEER
-	diagShowQueue   = 16 // UDIAG_SHOW_RQLEN
-	diagPeer        = 2  // UNIX_DIAG_PEER
-	diagQueue       = 4  // UNIX_DIAG_RQLEN
-	diagShutdown    = 6  // UNIX_DIAG_SHUTDOWN
-	diagRequestSize = 24 // bytes of a struct unix_diag_req
-	diagAnswerSize  = 16 // bytes of a struct unix_diag_msg
-	stateConnected  = 1  // TCP_ESTABLISHED
-	bothWays        = 3  // RCV_SHUTDOWN | SEND_SHUTDOWN
-
-	stateListens = "0A" // TCP_LISTEN, as /proc/net/tcp writes it
+	diagShowPeer    = 4    // UDIAG_SHOW_PEER
+	diagShowQueue   = 16   // UDIAG_SHOW_RQLEN
+	diagPeer        = 2    // UNIX_DIAG_PEER
+	diagQueue       = 4    // UNIX_DIAG_RQLEN
+	diagShutdown    = 6    // UNIX_DIAG_SHUTDOWN
+	diagRequestSize = 24   // bytes of a struct unix_diag_req
+	diagAnswerSize  = 16   // bytes of a struct unix_diag_msg
+	stateConnected  = 1    // TCP_ESTABLISHED
+	bothWays        = 3    // RCV_SHUTDOWN | SEND_SHUTDOWN
+	stateListens    = "0A" // TCP_LISTEN, as /proc/net/tcp writes it
 )
 
 // unixSockets returns a map from inodes to the Unix sockets that the kernel shows in this network

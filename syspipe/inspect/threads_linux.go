@@ -89,7 +89,7 @@ func readThread(pid, tid int) (Thread, bool) {
 	switch t.In {
 	case "read", "write", "connect", "accept":
 		t.FD = int(args[0])
-		if t.FD > stderr {
+		if t.FD > stderr { // the standard streams may be sockets, too, which carry the messages
 			t.Socket = describeSocket(pid, t.FD)
 		}
 	case "epoll", "poll", "select":
