@@ -25,7 +25,7 @@ func (f *finder) checkHolders(c *Channel, minFD int) {
 
 // isNeedless reports whether the process w seems not to need the writing end that it has inherited:
 // from a process that writes, too, and does not wait for w, or from one that has closed its own
-// ends. A process whose parent started the reader, as the shell of a pipeline does, needs its output.
+// ends. A process needs its output if its parent started the reader, as the shell of a pipeline.
 func isNeedless(w Holder, c *Channel, all map[int]Proc) bool {
 	reading := slices.ContainsFunc(c.Readers, func(r Holder) bool { return r.inCall })
 	for _, other := range c.Writers {

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// rests says in which system calls the process pauses, and at which sockets it waits, as in "sleeps
-// in futex". It returns "" if a thread of it does anything else, or if it reads what another process
+// rests says in which calls the process pauses, and at which sockets it waits, as in "sleeps in
+// futex". It returns "" if a thread of it does anything else, or if it reads what another process
 // of the report may write.
 func (r *Report) rests(p Proc) string {
 	for _, c := range r.Channels {

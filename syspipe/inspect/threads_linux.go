@@ -15,8 +15,8 @@ import (
 )
 
 // calls gives a short name to each system call in which a thread can wait. The keys are call
-// numbers. A call named "read", "write", "connect" or "accept" must have the descriptor as its first
-// argument. Some architectures add calls in an init function.
+// numbers. If a call is named "read", "write", "connect" or "accept", its first argument must be
+// the descriptor. Some architectures add calls in an init function.
 var calls = map[int]string{
 	unix.SYS_READ: "read", unix.SYS_READV: "read",
 	unix.SYS_RECVFROM: "read", unix.SYS_RECVMSG: "read",
