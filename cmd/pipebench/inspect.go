@@ -146,7 +146,8 @@ func lookAtStack(p inspect.Proc) string {
 // driveAgain says which commands find the message after which a server fell silent.
 func driveAgain(first, file, server string) string {
 	const says = ". Or %s: `pipebench report %s` names wrong lengths, and requests of either " +
-		"side without an answer. Then `pipebench drive --messages %[2]s -- %s` sends all of it again"
+		"side without an answer. Then `pipebench drive --messages %[2]s -- %s` sends all of it " +
+		"again"
 	return fmt.Sprintf(says, first, file, server)
 }
 
