@@ -70,6 +70,8 @@ func TestGoTestBinariesNeedABenchmark(t *testing.T) {
 		{[]string{"--fail-above", "5%", "--metric", "ns/op", "--", "-test.bench", "Gone", short},
 			exitUsage, "nothing to compare: only "},
 		{[]string{"--", "-test.bench", "Gone", short}, exitUsage, "nothing to compare: "},
+		{[]string{"--metric", "allocs/op", "--", "-test.bench", "Mine", short}, exitUsage,
+			"compared are ns/op; give -test.benchmem for memory"},
 		{[]string{"--counts", "--", "-test.run", "."}, exitDone, "new.test against old.test"},
 		{[]string{"--", "-test.bench", ".", "-mine"}, exitFailed,
 			".test: exit status 2: flag provided but not defined: -mine"},

@@ -96,8 +96,12 @@ func (g *gateFlags) checkMetrics(c *stat.Comparison) error {
 	if missing == "" || isAlone || len(c.Names) == 0 {
 		return nil
 	}
-	return usageError(fmt.Errorf("--metric %s: not compared between the two; compared are %s",
-		missing, strings.Join(c.Names, ", ")))
+	advice := ""
+	if strings.HasSuffix(missing, "/op") && slices.Contains(c.Names, "ns/op") {
+		advice = "; give -test.benchmem for memory"
+	}
+	return usageError(fmt.Errorf("--metric %s: not compared between the two; compared are %s%s",
+		missing, strings.Join(c.Names, ", "), advice))
 }
 
 // judgeChanges returns an error if the new side alone fails, if nothing was compared, or if the
