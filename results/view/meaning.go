@@ -123,20 +123,27 @@ func transportSentences(bare []stat.Row, isNoisy bool, told *int) []string {
 // slowText names the framings that are certainly slow. It leaves out the sizes that stand for a
 // series in sentences, unless the run is too noisy for such sentences.
 func slowText(bare []stat.Row, isNoisy bool) string {
-	var slow []stat.Row
+	var names, places []string
 	for _, one := range seriesIn(bare, patternStream) {
-		slow = append(slow, selected(one.rows, func(r stat.Row) bool {
-			return isBelow(r, 0.5) && (isNoisy || r.Cell.Size != one.size)
-		})...)
+		for _, r := range one.rows {
+			if !isBelow(r, 0.5) || !isNoisy && r.Cell.Size == one.size {
+				continue
+			}
+			places = append(places, "messages of "+SizeTitle(r.Cell.Size)+" "+one.where)
+			name := results.FramingPhrase(r.Cell.Framing)
+			if !slices.Contains(names, name) {
+				names = append(names, name)
+			}
+		}
 	}
-	if len(slow) == 0 {
+	where := "at some sizes or placements"
+	switch len(slices.Compact(places)) {
+	case 0:
 		return ""
+	case 1:
+		where = "with " + places[0]
 	}
-	var names []string
-	for _, own := range grouped(slow, func(r stat.Row) string { return r.Cell.Framing }) {
-		names = append(names, framingNames(own[:1]))
-	}
-	return "certainly below half of raw's speed, at some sizes or placements: " + joinAnd(names)
+	return "certainly below half of raw's speed, " + where + ": " + joinAnd(names)
 }
 
 // SpeedTitle says what share of the speed of raw bytes framings reach, as the title of a picture.
