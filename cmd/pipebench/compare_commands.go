@@ -152,10 +152,10 @@ func (f *compareFlags) contend(
 	}
 	plan.Pairs = 1
 	c, err := run(cmd.Context(), plan)
-	if err == nil {
-		err = f.checkMetrics(c)
-	}
 	if err != nil {
+		return f.gateError(err)
+	}
+	if err := f.checkMetrics(c); err != nil {
 		return err
 	}
 	if c.Doubt != "" {
@@ -258,7 +258,7 @@ func (f *compareFlags) compareGoTests(cmd *cobra.Command, old, new []string) err
 	if err := refuseFlags(cmd, programFlags, "is not for Go tests: leave it out"); err != nil {
 		return err
 	}
-	f.pace.better = " or fewer benchmarks, or -test.benchtime 100ms"
+	f.pace.better = " or fewer benchmarks, or a shorter -test.benchtime"
 	if f.same != "" {
 		old = append(old, "-test.benchtime=1x")
 		new = old
@@ -324,7 +324,7 @@ func (f *compareFlags) contestTask(
 		measure: func(ctx context.Context, s *session) error {
 			var err error
 			c, err = run(ctx, s)
-			err = f.gateError(err, c)
+			err = f.gateError(err)
 			if c == nil {
 				return err
 			}
@@ -365,13 +365,16 @@ func (f *compareFlags) contestTask(
 }
 
 // gateError gives the error of a comparison, which may be nil, the exit code of a gate: that of a
-// failure if the new side alone fails.
-func (g *gateFlags) gateError(err error, c *stat.Comparison) error {
+// failure if the new side alone fails, and no verdict if the time ended or the old side fails.
+func (g *gateFlags) gateError(err error) error {
 	_, isUp := errors.AsType[turns.TimeUp](err)
+	if isUp {
+		err = fmt.Errorf("%w; give it a longer --max-time%s", err, g.pace.better)
+	}
 	switch {
 	case errors.Is(err, turns.ErrNewFails):
 		return &statusError{exitGate, err}
-	case isUp && g.isGate() && c != nil && len(c.Changes) > 0:
+	case g.isGate() && (isUp || errors.Is(err, turns.ErrOldFails)):
 		return &statusError{exitInconclusive, err}
 	}
 	return err

@@ -75,6 +75,11 @@ func TestGoTestBinariesNeedABenchmark(t *testing.T) {
 		{[]string{"--counts", "--", "-test.run", "."}, exitDone, "new.test against old.test"},
 		{[]string{"--", "-test.bench", ".", "-mine"}, exitFailed,
 			".test: exit status 2: flag provided but not defined: -mine"},
+		{[]string{"--fail-above", "5%", "--", "-test.bench", ".", "-mine"}, exitInconclusive,
+			"; the new one fails, too: "},
+		{[]string{"--fail-above", "5%", "--max-time", "1s", "--", "-test.bench", "Mine",
+			"-test.benchtime=1h"}, exitInconclusive, "was over; give it a longer --max-time " +
+			"or fewer benchmarks, or a shorter -test.benchtime"},
 		{[]string{same, "--fail-above", "5%"}, exitUsage, "was asked for"},
 		{[]string{same, "--fail-above", "5%", "--", "-test.bench", "Nothing"}, exitUsage,
 			" -test.bench Nothing -test.benchtime=1x: no benchmark matches; it has"},

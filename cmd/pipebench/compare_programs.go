@@ -35,7 +35,6 @@ func (f *compareFlags) comparePrograms(
 		programs.Old = driven(programs.OldName, old)
 		programs.New = driven(programs.NewName, new)
 	} else {
-		f.pace.better = ", or try --counts, which no load changes"
 		programs.Input = f.stdin
 		folder, err := os.MkdirTemp("", "pipebench-compare-")
 		if err != nil {
@@ -56,6 +55,9 @@ func (f *compareFlags) comparePrograms(
 	}
 	return f.contend(cmd, func(ctx context.Context, p turns.Plan) (*stat.Comparison, error) {
 		c, err := programs.Run(ctx, p)
+		if c != nil && c.Pairs > 0 && !f.drive {
+			f.pace.better = ", or try --counts, which no load changes"
+		}
 		if c != nil && f.drive {
 			c.Notes = append(c.Notes, "time per message of "+results.FormatSize(drivenSize)+
 				"; pipebench drive tries other sizes")

@@ -3,36 +3,40 @@ package main
 import (
 	"errors"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
-	"github.com/pipebench/pipebench/results/stat"
 	"github.com/pipebench/pipebench/scenarios/turns"
 )
 
-// A gate whose time ended has no verdict if there are figures, and has failed if there are none.
-func TestTimeThatEndsIsNoVerdictOfAGate(t *testing.T) {
+// A gate whose time ended, or whose old side fails, has no verdict, and has failed if the new side
+// alone fails.
+func TestWhatEndsAComparisonDecidesTheExitCodeOfAGate(t *testing.T) {
 	up := fmt.Errorf("pair 1: %w", turns.TimeUp(time.Second))
 	gate := &gateFlags{requireVerdict: true}
-	measured := &stat.Comparison{Changes: []stat.Change{{}}}
+	gate.pace.better = " or fewer benchmarks"
+	broken := errors.New("it is broken")
 	for _, tt := range []struct {
 		name string
+		gate *gateFlags
 		err  error
-		c    *stat.Comparison
 		want int
+		says string
 	}{
-		{"no figures", up, nil, exitFailed},
-		{"no changes", up, &stat.Comparison{}, exitFailed},
-		{"figures", up, measured, exitInconclusive},
-		{"the new one fails", fmt.Errorf("%w: %w", turns.ErrNewFails, up), measured, exitGate},
-		{"another error", errors.New("no such file"), measured, exitFailed},
+		{"time", gate, up, exitInconclusive, "give it a longer --max-time or fewer benchmarks"},
+		{"time, no gate", &gateFlags{failAbove: -1}, up, exitFailed, "give it a longer --max-time"},
+		{"old", gate, fmt.Errorf("%w: %w", turns.ErrOldFails, broken), exitInconclusive, "broken"},
+		{"new", gate, fmt.Errorf("%w: %w", turns.ErrNewFails, broken), exitGate, "broken"},
+		{"another error", gate, errors.New("no such file"), exitFailed, "no such file"},
 	} {
-		got := exitFailed
-		if err, ok := errors.AsType[*statusError](gate.gateError(tt.err, tt.c)); ok {
-			got = err.code
+		code := exitFailed
+		got := tt.gate.gateError(tt.err)
+		if err, ok := errors.AsType[*statusError](got); ok {
+			code = err.code
 		}
-		if got != tt.want {
-			t.Errorf("%s: exit %d, want %d", tt.name, got, tt.want)
+		if code != tt.want || !strings.HasSuffix(got.Error(), tt.says) {
+			t.Errorf("%s: exit %d, %v; want %d, %q", tt.name, code, got, tt.want, tt.says)
 		}
 	}
 }

@@ -120,34 +120,39 @@ func nextOrder(random *rand.Rand, pairs int, oldFirst bool) bool {
 	return !oldFirst
 }
 
-// ErrNewFails means that the new command failed, and that the old one did not in the same pair.
-var ErrNewFails = errors.New("the new one fails, the old one does not")
+// Errors of a pair. No error means that only one side was tried.
+var (
+	ErrOldFails = errors.New("the old one fails")
+	ErrNewFails = errors.New("the new one fails, the old one does not")
+)
 
-// inOrder runs both commands, but not the new one if the old one fails first. The error says which
-// failed. If the new one has failed already, it does not matter that the time ended while the old
-// one ran.
+// inOrder runs both commands. The error says which failed. If the first has failed already, it does
+// not matter that the time ended while the other one ran.
 func inOrder[T any](
 	ctx context.Context, oldFirst bool, runOld, runNew func(context.Context) (T, error),
 ) (old, new T, err error) {
-	var newErr error
+	var oldErr, newErr error
 	if oldFirst {
-		old, err = runOld(ctx)
+		old, oldErr = runOld(ctx)
 	}
-	if err == nil {
+	if oldErr == nil || ctx.Err() == nil {
 		new, newErr = runNew(ctx)
 	}
 	if !oldFirst && ctx.Err() == nil {
-		old, err = runOld(ctx)
+		old, oldErr = runOld(ctx)
 	}
+	isCut := ctx.Err() != nil
 	switch {
-	case errors.Is(cmp.Or(err, newErr), errValgrind):
-		err = cmp.Or(err, newErr) // which names the command
-	case ctx.Err() != nil && newErr != nil:
+	case errors.Is(cmp.Or(oldErr, newErr), errValgrind):
+		err = cmp.Or(oldErr, newErr) // which names the command
+	case isCut && newErr != nil && (oldErr == nil || !oldFirst):
 		err = fmt.Errorf("the new one: %w", newErr)
-	case ctx.Err() != nil && err != nil:
-		err = fmt.Errorf("the old one: %w", err)
-	case err != nil:
-		err = fmt.Errorf("the old one fails: %w", err)
+	case isCut && oldErr != nil:
+		err = fmt.Errorf("the old one: %w", oldErr)
+	case oldErr != nil && newErr != nil:
+		err = fmt.Errorf("%w: %w; the new one fails, too: %w", ErrOldFails, oldErr, newErr)
+	case oldErr != nil:
+		err = fmt.Errorf("%w: %w", ErrOldFails, oldErr)
 	case newErr != nil:
 		err = fmt.Errorf("%w: %w", ErrNewFails, newErr)
 	}

@@ -161,6 +161,10 @@ func TestNewFailsIfTheOldOneWorks(t *testing.T) {
 			if saysOld != (tt.old != nil) {
 				t.Errorf("old first %t, %v, %v: %v", oldFirst, tt.old, tt.new, err)
 			}
+			saysBoth := strings.Contains(err.Error(), "; the new one fails, too: ")
+			if isOld := errors.Is(err, ErrOldFails); saysBoth != (isOld && tt.new != nil) {
+				t.Errorf("old first %t, %v, %v: %v", oldFirst, tt.old, tt.new, err)
+			}
 			saysNew := strings.HasPrefix(err.Error(), "the new one: ")
 			if saysNew != (tt.ctx == ended) {
 				t.Errorf("the time ended, old first %t: %v", oldFirst, err)
@@ -169,19 +173,27 @@ func TestNewFailsIfTheOldOneWorks(t *testing.T) {
 	}
 }
 
-// A new command that has failed is the reason, even if the time ends while the old one runs.
+// A command that has failed is the reason, even if the time ends while the other one runs.
 func TestTheTimeHidesNoFailure(t *testing.T) {
 	broken := errors.New("broken")
-	ctx, cancel := Plan{MaxTime: 10 * time.Millisecond}.limited(t.Context())
-	defer cancel()
-	_, _, err := inOrder(ctx, false,
-		func(ctx context.Context) (int, error) {
-			<-ctx.Done()
-			return 0, context.Cause(ctx)
-		},
-		func(context.Context) (int, error) { return 0, broken })
-	if !errors.Is(err, broken) {
-		t.Errorf("got %v, want %v", err, broken)
+	fails := func(context.Context) (int, error) { return 0, broken }
+	hangs := func(ctx context.Context) (int, error) {
+		<-ctx.Done()
+		return 0, context.Cause(ctx)
+	}
+	for _, oldFirst := range []bool{false, true} {
+		old, new := hangs, fails
+		want := "the new one: broken"
+		if oldFirst {
+			old, new = fails, hangs
+			want = "the old one: broken"
+		}
+		ctx, cancel := Plan{MaxTime: 10 * time.Millisecond}.limited(t.Context())
+		_, _, err := inOrder(ctx, oldFirst, old, new)
+		cancel()
+		if err == nil || err.Error() != want {
+			t.Errorf("old first %t: got %v, want %s", oldFirst, err, want)
+		}
 	}
 }
 
