@@ -29,14 +29,19 @@ func addGuides(root *cobra.Command) {
 		}
 		title, _, _ := strings.Cut(strings.TrimPrefix(string(text), "# "), "\n")
 		topic := strings.TrimSuffix(strings.TrimPrefix(name, "docs/"), ".md")
-		guide := &cobra.Command{
-			Use:         topic,
-			Annotations: map[string]string{topicTitle: title},
-			Short:       title,
-		}
-		guide.SetHelpFunc(func(cmd *cobra.Command, _ []string) {
+		addTopic(root, topic, title, func(cmd *cobra.Command) {
 			writeText(cmd.OutOrStdout(), string(text), viewOptions(cmd, true))
 		})
-		root.AddCommand(guide)
 	}
+}
+
+// addTopic adds a help topic, which the function write shows.
+func addTopic(root *cobra.Command, name, title string, write func(*cobra.Command)) {
+	topic := &cobra.Command{
+		Use:         name,
+		Annotations: map[string]string{topicTitle: title},
+		Short:       title,
+	}
+	topic.SetHelpFunc(func(cmd *cobra.Command, _ []string) { write(cmd) })
+	root.AddCommand(topic)
 }

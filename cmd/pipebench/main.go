@@ -149,7 +149,7 @@ func newRoot(args ...string) *cobra.Command {
 		}
 	}
 	root.AddCommand(newSpecimenCommand())
-	root.AddCommand(newValuesTopic())
+	addTopic(root, "values", "Names of framings, pipes, placements, faults and claims", writeValues)
 	addGuides(root)
 	addHelpCommand(root)
 	root.SetUsageFunc(writeUsage)

@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -13,10 +14,7 @@ import (
 // unknownCommand returns an error about a command that does not exist. The error names commands
 // with a similar name, or else all commands.
 func unknownCommand(name string) error {
-	if len(near(name, []string{"version"})) > 0 {
-		return fmt.Errorf("unknown command %q; did you mean --version?", name)
-	}
-	names := []string{"help"}
+	names := []string{"help", "--version"}
 	for _, group := range commandGroups {
 		for _, row := range group.commands {
 			names = append(names, row.name)
@@ -41,7 +39,13 @@ func unknownTopic(root *cobra.Command, name string) error {
 }
 
 func unknownName(kind, name string, known []string) error {
-	if like := near(name, known); len(like) > 0 {
+	like := near(name, known)
+	if len(like) == 0 { // such as tune for tunning
+		beginning := name[:min(3, len(name))]
+		isOther := func(k string) bool { return !strings.HasPrefix(k, beginning) }
+		like = slices.DeleteFunc(slices.Clone(known), isOther)
+	}
+	if len(like) > 0 {
 		return fmt.Errorf("unknown %s %q; did you mean %s?", kind, name, strings.Join(like, " or "))
 	}
 	return fmt.Errorf("unknown %s %q; known are %s", kind, name, strings.Join(known, ", "))

@@ -24,6 +24,8 @@ func TestAMistypedWordLeadsToTheRightOne(t *testing.T) {
 		{"compare old new --count 3", "stand behind --", ""},
 		{"tune jq -c .id", "stand behind --", ""},
 		{"help exitcodes", "did you mean exit-codes?", ""},
+		{"help tunning", "did you mean tune?", "known are"},
+		{"runner", "did you mean run?", "known are"},
 		{"help chunk", "did you mean sending, framings or tune?", "check"},
 		{"help EPIPE", "did you mean pipes?", ""},
 		{"help nothing", "unknown help topic \"nothing\"; known are", ""},

@@ -123,18 +123,7 @@ func valuesOf[T any](things []T, describe func(T) value) []value {
 
 func pairValue(pair [2]string) value { return value{name: pair[0], what: pair[1]} }
 
-// newValuesTopic makes the help topic that shows all lists of names.
-func newValuesTopic() *cobra.Command {
-	const title = "Names of framings, pipes, placements, faults and claims"
-	topic := &cobra.Command{
-		Use:         "values",
-		Annotations: map[string]string{topicTitle: title},
-		Short:       title,
-	}
-	topic.SetHelpFunc(func(cmd *cobra.Command, _ []string) { writeValues(cmd) })
-	return topic
-}
-
+// writeValues shows all lists of names.
 func writeValues(cmd *cobra.Command) {
 	w := cmd.OutOrStdout()
 	topology, err := placement.Read()
