@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/pipebench/pipebench/results"
 	"github.com/pipebench/pipebench/results/stat"
 )
 
@@ -47,9 +48,9 @@ func chunkChart(all rows) Chart {
 func (c *Chart) addWhole(all, chunked rows, metric string, title func(stat.Row) string) {
 	ndjson := withValue(all, framingOf, "ndjson")
 	for i, panel := range c.Panels {
-		chunks := withValue(chunked, title, panel.Title)
-		whole := ndjson.where(chunks.differOnlyInFraming)
-		if len(whole.all) != 1 {
+		cells := values(withValue(chunked, title, panel.Title), cellInAnyFraming)
+		whole := withValue(ndjson, cellInAnyFraming, cells[0])
+		if len(cells) != 1 || len(whole.all) != 1 {
 			continue
 		}
 		s := Series{Name: "ndjson"}
@@ -69,17 +70,10 @@ func (c *Chart) addWhole(all, chunked rows, metric string, title func(stat.Row) 
 	}
 }
 
-// differOnlyInFraming reports whether all rows were measured in the same way as the given row,
-// except for the framing.
-func (r rows) differOnlyInFraming(other stat.Row) bool {
-	for _, row := range r.all {
-		c := other.Cell
-		c.Framing = row.Cell.Framing
-		if c != row.Cell {
-			return false
-		}
-	}
-	return true
+// cellInAnyFraming says how a row was measured, except for the framing.
+func cellInAnyFraming(row stat.Row) results.Cell {
+	row.Cell.Framing = ""
+	return row.Cell
 }
 
 // chunkTitle names the chunk size that loses the most goodput, compared with the best chunk size. A

@@ -1,7 +1,6 @@
 package plots
 
 import (
-	"encoding/json"
 	"slices"
 	"strings"
 
@@ -105,19 +104,34 @@ func waitChart(all rows) Chart {
 	return c
 }
 
-// advisedWaits returns the measurements of whole messages and of chunks in each panel, for the
-// chunk size that the answer of tune names. Without one such answer, there are none.
-func (r rows) advisedWaits(panel func(stat.Row) string) (pairs [][2]stat.Row) {
-	answers := r.set.FindingsOf(results.AreaTune)
-	var advice struct{ Chunk int }
-	if len(answers) != 1 || json.Unmarshal([]byte(answers[0].Evidence), &advice) != nil {
-		return nil
+// An advice is what the answer of tune names: a chunk size, and a pipe and writes for the rest.
+type advice struct {
+	Chunk int
+	Lever struct {
+		Capacity  int
+		WriteSize int `json:"write_size"`
 	}
+}
+
+// advice returns what the answer of tune names, or nothing if there is not one answer.
+func (r rows) advice() advice {
+	var a advice
+	answers := r.set.FindingsOf(results.AreaTune)
+	if len(answers) != 1 || answers[0].Evidence.Decode(&a) != nil {
+		return advice{}
+	}
+	return a
+}
+
+// advisedWaits returns the measurements of whole messages and of chunks in each panel, for the
+// chunk size that tune advises.
+func (r rows) advisedWaits(panel func(stat.Row) string) (pairs [][2]stat.Row) {
+	advised := r.advice().Chunk
 	for _, name := range values(r, panel) {
 		own := withValue(r, panel, name)
 		whole := withValue(own, chunkSizeOf, 0).all
-		chunked := withValue(own, chunkSizeOf, advice.Chunk).all
-		if advice.Chunk > 0 && len(whole) == 1 && len(chunked) == 1 {
+		chunked := withValue(own, chunkSizeOf, advised).all
+		if advised > 0 && len(whole) == 1 && len(chunked) == 1 {
 			pairs = append(pairs, [2]stat.Row{whole[0], chunked[0]})
 		}
 	}

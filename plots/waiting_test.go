@@ -341,6 +341,26 @@ func TestTheTitleOfWritesHasTheHighestPoint(t *testing.T) {
 	}
 }
 
+// The title has the setting that tune advises, also where another one has a higher point.
+func TestTheTitleOfWritesIsTunesAdvice(t *testing.T) {
+	set := inWrites("apart", map[int][]int64{
+		0:     slices.Repeat([]int64{40e6}, 8),
+		8192:  slices.Repeat([]int64{10e6}, 8),
+		65536: slices.Repeat([]int64{20e6}, 8),
+	})
+	advised := map[string]int{"capacity": set.Records[0].Cell.Capacity, "write_size": 65536}
+	set.Add(results.Finding{
+		Run: "run-1", ID: "tune/sending", Verdict: results.Noted,
+		Evidence: results.MustEvidence(map[string]any{"lever": advised}),
+	})
+	title := chartOfName(t, set, "write-size").Title
+	const want = "On two CPUs, writes of 64 KiB compared with whole messages in a pipe of " +
+		"64 KiB: 2.0 times as fast"
+	if title != want {
+		t.Errorf("title %q, want %q", title, want)
+	}
+}
+
 // The title of goodput names the framings that it leaves out.
 func TestTheTitleOfGoodputNamesWhatIsInDoubt(t *testing.T) {
 	set := &results.Set{}

@@ -124,7 +124,7 @@ func (r rows) leverOf(row stat.Row, usual int, panel func(stat.Row) string) leve
 // writeSizeTitle says which pipe capacity and write size raise goodput most in a panel, compared
 // with whole messages through a pipe of the usual capacity, and in which panels the same certainly
 // loses. Of the settings that certainly gain, it takes the one whose point is highest above that of
-// whole messages. It prefers gains that noise leaves a figure.
+// whole messages. It prefers what tune advises, and then gains that noise leaves a figure.
 func (r rows) writeSizeTitle(usual int, panel func(stat.Row) string) string {
 	r = r.where(func(row stat.Row) bool { return row.Cell.Placement != "free" })
 	var gains []lever
@@ -137,10 +137,6 @@ func (r rows) writeSizeTitle(usual int, panel func(stat.Row) string) string {
 			gains = append(gains, l)
 		}
 	}
-	isClear := func(l lever) bool { return stat.IsClear(l.gain) }
-	if slices.ContainsFunc(gains, isClear) {
-		gains = slices.DeleteFunc(gains, func(l lever) bool { return !isClear(l) })
-	}
 	size := view.SizeTitle(r.all[0].Cell.Size)
 	switch {
 	case len(gains) == 0 && noisy:
@@ -149,7 +145,21 @@ func (r rows) writeSizeTitle(usual int, panel func(stat.Row) string) string {
 	case len(gains) == 0:
 		return "Neither a larger pipe nor smaller writes carry " + size + " much faster"
 	}
-	best := slices.MaxFunc(gains, func(a, b lever) int { return cmp.Compare(a.shown(), b.shown()) })
+	advised := r.advice().Lever
+	preference := func(l lever) int {
+		rank := 0
+		c := l.row.Cell
+		if c.Capacity == advised.Capacity && c.WriteSize == advised.WriteSize {
+			rank = 2
+		}
+		if stat.IsClear(l.gain) {
+			rank++
+		}
+		return rank
+	}
+	best := slices.MaxFunc(gains, func(a, b lever) int {
+		return cmp.Or(cmp.Compare(preference(a), preference(b)), cmp.Compare(a.shown(), b.shown()))
+	})
 	title := fmt.Sprintf("On %s, %s compared with whole messages in a %s: %s", panel(best.row),
 		settingName(best.row, usual), capacityName(best.base), view.TimesAsFast(best.gain))
 	for _, row := range r.all {

@@ -225,7 +225,8 @@ func goodputText(r stat.Row) string { return RoughText("goodput", r.Estimates["g
 // behind those that are sent in the smallest chunks. It is about the first reader and pipe only.
 func mixedSentence(mixed []stat.Row) string {
 	alike := selected(mixed, func(r stat.Row) bool {
-		return r.Samples > 0 && differOnlyInFraming(r.Cell, mixed[0].Cell)
+		a, b := r.Cell, mixed[0].Cell // they are to differ only in framing
+		return r.Samples > 0 && a.Size == b.Size && stat.SeriesCell(a) == stat.SeriesCell(b)
 	})
 	chunkOf := func(r stat.Row) int { return results.ChunkSize(r.Cell.Framing) }
 	slices.SortStableFunc(alike, func(a, b stat.Row) int { return chunkOf(a) - chunkOf(b) })
@@ -238,10 +239,6 @@ func mixedSentence(mixed []stat.Row) string {
 		results.FramingPhrase(alike[first].Cell.Framing),
 		ChunkWaits("a small message behind one of "+SizeTitle(alike[first].Cell.Size),
 			[][2]stat.Row{{alike[0], alike[first]}}))
-}
-
-func differOnlyInFraming(a, b results.Cell) bool {
-	return a.Size == b.Size && stat.SeriesCell(a) == stat.SeriesCell(b)
 }
 
 // ChunkWaits says how long small messages wait behind chunks instead of whole messages. Each pair
