@@ -3,6 +3,7 @@ package turns
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -217,20 +218,17 @@ func (p *Programs) Pair(ctx context.Context, oldFirst bool) error {
 // sameAsCounted returns an error if a command has another output or exit code than when it was
 // first counted.
 func (p *Programs) sameAsCounted(old, new Start) error {
-	for _, c := range []struct {
-		name           string
-		earlier, start Start
-	}{
-		{"the old one", p.counted.old[0], old},
-		{"the new one", p.counted.new[0], new},
-	} {
-		switch {
-		case c.start.Exit != c.earlier.Exit:
-			return fmt.Errorf("%s exited with %d, and with %d before", c.name, c.start.Exit,
-				c.earlier.Exit)
-		case c.start.Output != c.earlier.Output:
-			return fmt.Errorf("%s printed something else than before", c.name)
-		}
+	const otherExit = "%s exited with %d, and with %d before"
+	firstOld, firstNew := p.counted.old[0], p.counted.new[0]
+	switch {
+	case old.Exit != firstOld.Exit:
+		return fmt.Errorf(otherExit, "the old one", old.Exit, firstOld.Exit)
+	case new.Exit != firstNew.Exit:
+		return fmt.Errorf(otherExit, "the new one", new.Exit, firstNew.Exit)
+	case old.Output != firstOld.Output:
+		return errors.New("the old one printed something else than before")
+	case new.Output != firstNew.Output:
+		return errors.New("the new one printed something else than before")
 	}
 	return nil
 }
@@ -272,8 +270,8 @@ func isSuccess(s Start) bool { return s.Exit == 0 }
 
 // bothFail reports whether both commands failed at every start.
 func (p *Programs) bothFail() bool {
-	return len(p.counted.old) > 0 && !slices.ContainsFunc(p.counted.old, isSuccess) &&
-		!slices.ContainsFunc(p.counted.new, isSuccess)
+	counted := slices.Concat(p.counted.old, p.counted.new)
+	return len(counted) > 0 && !slices.ContainsFunc(counted, isSuccess)
 }
 
 // newFails reports whether the new command failed at a start, and the old one never.
