@@ -33,18 +33,12 @@ func isRaw(framing string) bool { return family(framing) == results.FramingRaw }
 // streams selects the rows that compare framings.
 func (r rows) streams() rows { return r.withoutLevers().where(isStream) }
 
-// streamTitle returns a function that gives the title of the panel to which a row belongs.
-func (r rows) streamTitle() func(stat.Row) string {
-	return r.titled(placeName, "framing", "size", "placement")
-}
-
 // streamChart makes a chart of one figure by message size, with a panel for each placement of the
 // pipe's ends on CPUs.
 func (r rows) streamChart(name string, y Axis, point pointFunc, dots bool) Chart {
 	sizes := r.sizes()
-	l := layout{
-		panel: r.streamTitle(), line: framingName, place: among(sizes, sizeOf), dots: dots,
-	}
+	panel := r.titled(placeName, "framing", "size", "placement")
+	l := layout{panel: panel, line: framingName, place: among(sizes, sizeOf), dots: dots}
 	return Chart{
 		Name:     name,
 		Subtitle: r.subtitle("size", "placement"),

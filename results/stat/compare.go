@@ -498,7 +498,3 @@ func someOf(names []string) string {
 	}
 	return text
 }
-
-func (c *Comparison) addNote(format string, args ...any) {
-	c.Notes = append(c.Notes, fmt.Sprintf(format, args...))
-}

@@ -151,7 +151,8 @@ func (c *Comparison) compareCells(before, after *results.Set, o CompareOptions) 
 	k.compareFramings()
 	c.Changes = append(c.Changes, k.changes...)
 	for _, u := range k.leftOut {
-		c.addNote("not judged: %s: %s", results.FormatCount(u.Cells, "cell"), u.Reason)
+		cells := results.FormatCount(u.Cells, "cell")
+		c.Notes = append(c.Notes, "not judged: "+cells+": "+u.Reason)
 		// If neither file has raw, this counts as unjudged only if nothing else was compared.
 		if u.lacks || u.Reason == noRaw && len(k.changes) == 0 {
 			c.Unjudged = append(c.Unjudged, u)

@@ -71,6 +71,9 @@ func resultOf(targets []results.Target) DriveResult {
 		r.tone = Mixed
 		size := results.FormatSize(reach.Served)
 		r.text = "requests that call no tool work to " + size + " (--tool NAME calls one)"
+		isUncompared := func(t results.Target) bool {
+			return t.Evidence.Server != nil && t.Evidence.Server.Uncompared
+		}
 		if slices.ContainsFunc(targets, isUncompared) {
 			r.text = "requests work to " + size + "; answers were not compared"
 		}
@@ -125,10 +128,6 @@ func notTriedText(r results.Reach) string {
 		list = append(list, what)
 	}
 	return strings.Join(list, ", ") + " were not tried"
-}
-
-func isUncompared(t results.Target) bool {
-	return t.Evidence.Server != nil && t.Evidence.Server.Uncompared
 }
 
 // AnySizeText says how a server failed over no size, and after which requests. Their number is to

@@ -215,11 +215,6 @@ type score struct {
 	gains     bool    // whether it certainly gains enough at any placement, as the objective asks
 }
 
-// isRefuted reports whether the choice certainly loses somewhere, or certainly gains too little.
-func (s score) isRefuted() bool {
-	return s.loses || s.gain+s.halfWidth < math.Log(worthIt)
-}
-
 // weigh scores the choice c, compared with another, by goodput, the time of a round trip, or both,
 // as the objective asks. The field worst is about both, whatever the objective.
 func (d Decision) weigh(c, other Choice) (score, bool) {
@@ -282,6 +277,7 @@ func (d *Decision) decideLever() {
 	narrowest := math.Inf(1) // the smallest half-width of all changes
 	isProven := true         // if no change is advised: each is refuted
 	gains := false           // whether Lever certainly gains somewhere
+	limit := math.Log(worthIt)
 	for _, c := range choices {
 		if c == unchanged || c.Chunk > 0 {
 			continue
@@ -291,7 +287,8 @@ func (d *Decision) decideLever() {
 			continue
 		}
 		narrowest = min(narrowest, s.halfWidth)
-		isProven = isProven && s.isRefuted()
+		isRefuted := s.loses || s.gain+s.halfWidth < limit // certainly
+		isProven = isProven && isRefuted
 		if s.worst < worstAllowed {
 			continue
 		}
@@ -300,7 +297,6 @@ func (d *Decision) decideLever() {
 			best = s
 		}
 	}
-	limit := math.Log(worthIt)
 	for _, s := range scores {
 		more, _ := d.weigh(best.choice, s.choice)
 		if s.gain < max(limit, nearBest*best.gain) || more.gain-more.halfWidth > limit {
