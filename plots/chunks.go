@@ -46,7 +46,7 @@ func chunkChart(all rows) Chart {
 // addWhole adds to each panel a horizontal line for the framing ndjson, if that was measured.
 // ndjson sends messages whole, not in chunks.
 func (c *Chart) addWhole(all, chunked rows, metric string, title func(stat.Row) string) {
-	ndjson := withValue(all, framingOf, "ndjson")
+	ndjson := all.where(func(row stat.Row) bool { return row.Cell.Framing == "ndjson" })
 	for i, panel := range c.Panels {
 		cells := values(withValue(chunked, title, panel.Title), cellInAnyFraming)
 		whole := withValue(ndjson, cellInAnyFraming, cells[0])

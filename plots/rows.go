@@ -50,9 +50,8 @@ func withValue[V comparable](r rows, field func(stat.Row) V, value V) rows {
 	return r.where(func(row stat.Row) bool { return field(row) == value })
 }
 
-func framingOf(r stat.Row) string { return r.Cell.Framing }
-func sizeOf(r stat.Row) int       { return r.Cell.Size }
-func writeSizeOf(r stat.Row) int  { return r.Cell.WriteSize }
+func sizeOf(r stat.Row) int      { return r.Cell.Size }
+func writeSizeOf(r stat.Row) int { return r.Cell.WriteSize }
 
 func medianGoodput(r stat.Row) float64 { return r.Estimates["goodput"].Median }
 

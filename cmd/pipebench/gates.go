@@ -37,15 +37,14 @@ type pace struct {
 	better     string        // what else helps, such as " or fewer cells"
 }
 
-func (p pace) each() time.Duration { return p.inPairs / time.Duration(max(p.pairs, 1)) }
-
 // advice says what to type to get something that takes the given number of pairs of runs in total.
 func (p pace) advice(what string, pairs int) string {
 	pairs = max(pairs, p.pairs+1)
-	each := results.FormatDuration(float64(p.each()))
-	total := p.sinceBegin + p.each()*time.Duration(pairs-p.pairs)
+	each := p.inPairs / time.Duration(max(p.pairs, 1))
+	total := p.sinceBegin + each*time.Duration(pairs-p.pairs)
 	total = (total * 6 / 5).Truncate(time.Second) + time.Second // a fifth is a reserve
-	takes := fmt.Sprintf("at %s %s takes about %d pairs of %s or more", p.noise, what, pairs, each)
+	takes := fmt.Sprintf("at %s %s takes about %d pairs of %s or more", p.noise, what, pairs,
+		results.FormatDuration(float64(each)))
 	switch {
 	case total > time.Hour:
 		return fmt.Sprintf("at %s %s takes more than an hour: use a quieter machine%s",

@@ -11,7 +11,7 @@ import (
 // is set. Any other counter gets no verdict, and is shown only if the two sides lie far apart.
 func (c *Comparison) addCounter(change Change, o CompareOptions) {
 	old, new := change.Before, change.After
-	change.Exact = exact(old) && exact(new) || isAgainstNone(old, new)
+	change.Exact = areExact(old, new)
 	oldLeast, oldMost := stats.Bounds(old.Values)
 	newLeast, newMost := stats.Bounds(new.Values)
 	gap := max(newLeast-oldMost, oldLeast-newMost) // negative if the sides overlap
@@ -43,9 +43,7 @@ func (c *Comparison) addCounter(change Change, o CompareOptions) {
 	case isClose:
 		change.Verdict = NoChange
 		change.worst = 0
-		if change.Before.Metric.ByRange && change.Old.Median != change.New.Median {
-			change.Basis = "counts vary as much between starts of one version"
-		}
+		change.Basis = change.whyNoChange()
 	case judged:
 		change.Verdict = Fewer
 		if newLeast > oldMost {
@@ -58,6 +56,14 @@ func (c *Comparison) addCounter(change Change, o CompareOptions) {
 		return
 	}
 	c.Changes = append(c.Changes, change)
+}
+
+// whyNoChange says why a counter did not change although its figures differ, or "" if they do not.
+func (c Change) whyNoChange() string {
+	if !c.Before.Metric.ByRange || c.Old.Median == c.New.Median {
+		return ""
+	}
+	return "counts vary as much between starts of one version"
 }
 
 // isCount reports whether a metric of benchmark text is compared as a counter. Such a metric counts
@@ -79,6 +85,9 @@ func isCount(old, new Series) bool {
 	}
 	return m.Name == bytesPerOp || old.Figure.Median == 0 || new.Figure.Median == 0
 }
+
+// areExact reports whether a difference of two counters is never by chance.
+func areExact(old, new Series) bool { return exact(old) && exact(new) || isAgainstNone(old, new) }
 
 // isAgainstNone reports whether one side alone allocates memory, and does so in every sample, or
 // whether neither does.

@@ -100,8 +100,11 @@ func (s series) table() Table {
 	value := screenValue
 	compared := s.rows
 	if s.hasMedianTrips() {
-		value = medianTripValue // steadier than the mean on a busy machine
-		compared = nil          // the table has times, and no ratios to raw
+		value = func(r stat.Row) Value { // steadier than the mean on a busy machine
+			e := r.Estimates["p50"]
+			return textValue(measuredText(results.FormatDuration(e.Median), e))
+		}
+		compared = nil // the table has times, and no ratios to raw
 	}
 	return pivot{
 		title:  s.quantity(),
@@ -128,11 +131,6 @@ func (s series) hasMedianTrips() bool {
 		measured = measured || known
 	}
 	return measured
-}
-
-func medianTripValue(r stat.Row) Value {
-	e := r.Estimates["p50"]
-	return textValue(measuredText(results.FormatDuration(e.Median), e))
 }
 
 // framingLabel names the framing of a measurement. Beside ratios to raw bytes, it says that the

@@ -329,7 +329,8 @@ func (d *Decision) decideChunk() {
 			continue
 		}
 		value, ok := d.chunkValue(c)
-		certain := !slices.ContainsFunc(d.waitPairs(c), isWaitHidden)
+		isHidden := func(pair [2]stat.Row) bool { return !view.WaitsDiffer(pair[0], pair[1]) }
+		certain := !slices.ContainsFunc(d.waitPairs(c), isHidden)
 		isBetter := certain && !isCertain || certain == isCertain && value > best
 		if ok && isBetter {
 			best = value
@@ -338,8 +339,6 @@ func (d *Decision) decideChunk() {
 		}
 	}
 }
-
-func isWaitHidden(pair [2]stat.Row) bool { return !view.WaitsDiffer(pair[0], pair[1]) }
 
 // chunkValue returns the logarithm of speed ÷ waitʷ, where w is waitWeight. The speed and the
 // wait are those of chunks relative to whole messages.

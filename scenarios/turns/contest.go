@@ -120,7 +120,7 @@ func nextOrder(random *rand.Rand, pairs int, oldFirst bool) bool {
 	return !oldFirst
 }
 
-// Errors of a pair. No error means that only one side was tried.
+// Errors of a pair: the old command failed, perhaps with the new one, or the new one alone failed.
 var (
 	ErrOldFails = errors.New("the old one fails")
 	ErrNewFails = errors.New("the new one fails, the old one does not")
@@ -141,13 +141,12 @@ func inOrder[T any](
 	if !oldFirst && ctx.Err() == nil {
 		old, oldErr = runOld(ctx)
 	}
-	isCut := ctx.Err() != nil
 	switch {
 	case errors.Is(cmp.Or(oldErr, newErr), errValgrind):
 		err = cmp.Or(oldErr, newErr) // which names the command
-	case isCut && newErr != nil && (oldErr == nil || !oldFirst):
+	case ctx.Err() != nil && newErr != nil && (oldErr == nil || !oldFirst):
 		err = fmt.Errorf("the new one: %w", newErr)
-	case isCut && oldErr != nil:
+	case ctx.Err() != nil && oldErr != nil:
 		err = fmt.Errorf("the old one: %w", oldErr)
 	case oldErr != nil && newErr != nil:
 		err = fmt.Errorf("%w: %w; the new one fails, too: %w", ErrOldFails, oldErr, newErr)

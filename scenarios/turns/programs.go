@@ -114,11 +114,8 @@ func (p *Programs) count(ctx context.Context) error {
 		return nil
 	}
 	err := p.underValgrind.addForCounts(ctx, p.oldInstructions, p.newInstructions, moreValgrinds)
-	if err != nil {
+	if err != nil || p.MayDiffer {
 		return err
-	}
-	if p.MayDiffer {
-		return nil
 	}
 	err = p.sameAsCounted(p.underValgrind.old[0], p.underValgrind.new[0])
 	if err != nil {
