@@ -137,8 +137,12 @@ func AnySizeText(t results.Target) string {
 	f := t.Evidence.Failure
 	if f != nil && f.ServedBefore > 0 {
 		if f.AnySize {
-			return fmt.Sprintf("answers %s of any size, then fails: %s",
-				results.FormatCount(int(f.ServedBefore), "request"), FailureText(t))
+			sizes := stat.FormatBytes(t.Size)
+			if 0 < f.SmallBytes && f.SmallBytes < t.Size {
+				sizes = stat.FormatBytes(f.SmallBytes) + " as of " + sizes
+			}
+			return fmt.Sprintf("answers %s, of %s, then fails: %s",
+				results.FormatCount(int(f.ServedBefore), "request"), sizes, FailureText(t))
 		}
 		text = "fails after " + results.FormatCount(int(f.ServedBefore), "answered request")
 		if f.SentBefore > 0 {

@@ -36,10 +36,11 @@ func TestDriveSaysFirstWhetherAServerPassed(t *testing.T) {
 			[]results.Target{slow, {Command: []string{"server"}, Verdict: "deaf",
 				RequestLimit: new(int64(10485759))}},
 			view.DriveResult{Limit: 10485759, Failure: "deaf"}},
-		{"not over a size", "answers 3 requests of any size, then fails: no reply, process alive",
+		{"not over a size", "answers 3 requests, of 140 B as of 1,024 B, then fails: no reply, " +
+			"process alive",
 			[]results.Target{{Command: []string{"server"}, Size: 1024, Verdict: "deaf",
 				Evidence: results.TargetEvidence{Failure: &results.FailureEvidence{
-					ServedBefore: 3, AnySize: true}}}},
+					ServedBefore: 3, AnySize: true, SmallBytes: 140}}}},
 			view.DriveResult{Failure: "deaf"}},
 		{"works anew", "fails after 6 answered requests or 7,000 B in all, and not over a size: " +
 			"corrupt",
@@ -137,6 +138,27 @@ func TestAnEndWithErrorsIsNotSilent(t *testing.T) {
 		}
 		if strings.Count(text.String(), row.says) < 2 { // at the top, and of the limit
 			t.Errorf("with %q on standard error it says\n%s", row.stderr, text.String())
+		}
+	}
+}
+
+// The first line counts all calls of the tool, and the table those of one size.
+func TestTheCallsOfASizeAreNotThoseOfAllSizes(t *testing.T) {
+	broken := results.Target{Command: []string{"server"}, Size: 1024, Verdict: "exit 3"}
+	broken.Evidence.Failure = &results.FailureEvidence{
+		ServedBefore: 400, ServedOfSize: 399, AnySize: true, SmallBytes: 140,
+	}
+	var text strings.Builder
+	set := &results.Set{Targets: []results.Target{broken}}
+	if err := view.WriteDrive(&text, view.FormatTable, set, view.Options{}); err != nil {
+		t.Fatal(err)
+	}
+	for _, says := range []string{
+		"answers 400 requests, of 140 B as of 1,024 B, then fails: exited (code 3)\n",
+		"  1 KiB  ok 399 of this size, then exited (code 3)\n",
+	} {
+		if !strings.Contains(text.String(), says) {
+			t.Errorf("no %q in\n%s", says, text.String())
 		}
 	}
 }

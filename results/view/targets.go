@@ -195,7 +195,7 @@ func targetRow(s *results.Set, t results.Target) []Value {
 func servedValue(t results.Target) Value {
 	v := verdictValue(t.Verdict)
 	if f := t.Evidence.Failure; f != nil && f.ServedOfSize > 0 {
-		v.Text = "ok " + results.FormatGrouped(f.ServedOfSize) + ", then " + v.Text
+		v.Text = "ok " + results.FormatGrouped(f.ServedOfSize) + " of this size, then " + v.Text
 	}
 	return v
 }

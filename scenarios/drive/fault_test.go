@@ -377,7 +377,7 @@ func TestAServerThatFailsAfterManyRequestsFailsOverNoSize(t *testing.T) {
 				keepIn(set)); err != nil {
 				t.Fatal(err)
 			}
-			says := "of any size, then fails: "
+			says := " B, then fails: "
 			if job == "sums 20000" {
 				says = "and not over a size: "
 			}
@@ -392,6 +392,10 @@ func TestAServerThatFailsAfterManyRequestsFailsOverNoSize(t *testing.T) {
 				if strings.Contains(r.Evidence.Advice, "limit") {
 					t.Errorf("advises %q", r.Evidence.Advice)
 				}
+			}
+			warnings := fmt.Sprint(set.Targets[len(set.Targets)-1].Warnings)
+			if job != "sums 20000" && strings.Contains(warnings, "not timed") {
+				t.Errorf("of sizes that were not tried it says %s", warnings)
 			}
 			last := set.Targets[len(set.Targets)-1].Evidence.Failure
 			if job == "sums 20000" &&
@@ -408,9 +412,9 @@ func TestAServerThatRefusesAfterManyCallsFailsOverNoSize(t *testing.T) {
 	t.Parallel()
 	for job, says := range map[string]string{
 		// few calls, which a busy machine reaches, too
-		"calls 5 refuses":        "answers 4 requests of any size, then fails: error reply",
-		"calls 5 refuses stored": "answers 4 requests of any size, then fails: error reply",
-		"calls 2 refuses stored": "answers 1 request of any size, then fails: error reply",
+		"calls 5 refuses":        "answers 4 requests, of 136 B as of 1,024 B, then fails: error reply",
+		"calls 5 refuses stored": "answers 4 requests, of 136 B as of 1,024 B, then fails: error reply",
+		"calls 2 refuses stored": "answers 1 request, of 136 B as of 1,024 B, then fails: error reply",
 		"calls 4 each stored":    "fails after 3 answered requests or ",
 	} {
 		t.Run(job, func(t *testing.T) {
@@ -442,7 +446,7 @@ func TestAServerThatEndsAfterManyRequestsFailsOverNoSize(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	const says = " requests of any size, then fails: exited (code 3)"
+	const says = " B as of 1,024 B, then fails: exited (code 3)"
 	if err := drive.Failed(set); err == nil || !strings.HasSuffix(err.Error(), says) {
 		t.Errorf("got %v", err)
 	}
