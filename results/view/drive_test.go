@@ -142,6 +142,22 @@ func TestAnEndWithErrorsIsNotSilent(t *testing.T) {
 	}
 }
 
+// The last words of a server tell more than advice on how it ended.
+func TestLastWordsComeBeforeAdvice(t *testing.T) {
+	broken := results.Target{Command: []string{"server"}, Size: 1024, Verdict: "exit 3"}
+	broken.Evidence.Advice = "the server ended"
+	broken.Evidence.Failure = &results.FailureEvidence{StderrTail: []string{"out of handles"}}
+	var text strings.Builder
+	set := &results.Set{Targets: []results.Target{broken}}
+	if err := view.WriteDrive(&text, view.FormatTable, set, view.Options{}); err != nil {
+		t.Fatal(err)
+	}
+	const says = "\nexited (code 3): its last words: out of handles; the server ended\n"
+	if !strings.Contains(text.String(), says) {
+		t.Errorf("no %q in\n%s", says, text.String())
+	}
+}
+
 // The first line counts all calls of the tool, and the table those of one size.
 func TestTheCallsOfASizeAreNotThoseOfAllSizes(t *testing.T) {
 	broken := results.Target{Command: []string{"server"}, Size: 1024, Verdict: "exit 3"}

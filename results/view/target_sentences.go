@@ -166,11 +166,11 @@ func targetAdvice(targets []results.Target) []string {
 		if t.Limit() != nil {
 			limit = min(limit, *t.Limit())
 		}
-		text := FailureText(t) + ": " + t.Evidence.Advice
+		text := FailureText(t) + ": "
 		if e := t.Evidence.Failure; e != nil && len(e.StderrTail) > 0 {
-			text += fmt.Sprintf(" (its last words: %s)", e.StderrTail[len(e.StderrTail)-1])
+			text += "its last words: " + e.StderrTail[len(e.StderrTail)-1] + "; "
 		}
-		out = append(out, text)
+		out = append(out, text+t.Evidence.Advice)
 	}
 	slices.Reverse(out)
 	return out

@@ -383,8 +383,11 @@ func (s *search) record() results.Target {
 		t.Evidence.Size = &results.SizeEvidence{PayloadBytes: payload}
 		e.FailedAt += int(largest) - s.Low // a reply may be larger than its request
 	}
+	if failed.Verdict.Ended() && s.Low > 0 {
+		t.Evidence.Advice = target.AdviceEndedBySize
+	}
 	for _, out := range s.tried {
-		if out.Verdict == target.Truncated && target.Verdict(t.Verdict).Ended() {
+		if out.Verdict == target.Truncated && failed.Verdict.Ended() {
 			t.Evidence.Advice = "larger ones are cut; " + out.Verdict.Advice()
 		}
 	}

@@ -103,10 +103,11 @@ func fails(r results.Target) bool {
 func failures(targets []results.Target) []string {
 	var sizes, limits []string
 	for _, r := range targets {
-		text := view.TargetLine(r) + "\n" + r.Evidence.Advice
+		text := view.TargetLine(r)
 		if e := r.Evidence.Failure; e != nil && len(e.StderrTail) > 0 {
 			text += "\nits last words: " + strings.Join(e.StderrTail, "\n")
 		}
+		text += "\n" + r.Evidence.Advice
 		switch {
 		case fails(r):
 			sizes = append(sizes, text)

@@ -96,19 +96,24 @@ var advice = map[Verdict]string{
 		"how far the buffer was searched, and grow it by doubling",
 }
 
-// Advice for a server that failed, and not over the size of a message: it ended or refused.
+// Advice for a server that ended or refused.
 const (
 	AdviceEnded   = "the server ended"
 	AdviceRefusal = "the server refuses and says so"
+
+	// AdviceEndedBySize is for a server to which smaller messages are no trouble, or may be none.
+	AdviceEndedBySize = AdviceEnded + "; if it ends by size, look for a limit on the length of " +
+		"a line, or on memory"
 )
 
-const adviceEnd = AdviceEnded + "; if it ends by size, look for a limit on the length of a line, " +
-	"or on memory"
+// smallMessage is the size of a message, in bytes, below which no server is thought to end by size
+// unless a search found a limit.
+const smallMessage = 4 << 10
 
 // Advice says what a verdict usually means and what to look at first. It returns "" if all is well.
 func (v Verdict) Advice() string {
 	if v.Ended() {
-		return adviceEnd
+		return AdviceEnded
 	}
 	return advice[v]
 }
@@ -162,6 +167,8 @@ func (o *Outcome) Advice(command string) string {
 		return o.Why + "; " + o.advice
 	case o.Verdict == Unanswered || o.Verdict == ErrorReply || o.Verdict == Corrupt:
 		return o.Why + "; " + o.Verdict.Advice()
+	case o.Verdict.Ended() && o.accepted >= smallMessage:
+		return AdviceEndedBySize
 	case o.Verdict == Truncated && o.pending.Length > 0:
 		return WrongLength.Advice() + "; " + adviceNonBlocking
 	case o.Verdict == Truncated && e != nil && e.Offset != nil:

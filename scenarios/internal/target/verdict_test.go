@@ -40,6 +40,16 @@ func TestEachVerdictHasItsAdvice(t *testing.T) {
 	}
 }
 
+// No server ends over the size of a small message, unless a search for a limit says so.
+func TestTheSizeOfASmallMessageIsNotBlamed(t *testing.T) {
+	for accepted, blames := range map[int64]bool{150: false, 4095: false, 4096: true} {
+		ended := Outcome{Verdict: "exit 1", accepted: accepted}
+		if advice := ended.Advice(""); strings.Contains(advice, "by size") != blames {
+			t.Errorf("%d bytes: %s", accepted, advice)
+		}
+	}
+}
+
 func TestTheEditorIsWhole(t *testing.T) {
 	if !json.Valid([]byte(editorCapabilities)) || strings.ContainsAny(editorCapabilities, "\n\t") {
 		t.Errorf("capabilities %s: want JSON on one line", editorCapabilities)
