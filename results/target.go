@@ -288,6 +288,7 @@ type ReplayEvidence struct {
 	Compared        int `json:"compared,omitempty"`          // answers compared with recorded ones
 	Different       int `json:"different,omitempty"`         // compared answers that differ
 	Undecided       int `json:"cannot_tell,omitempty"`       // too redacted to be compared
+	NotJSON         int `json:"not_json,omitempty"`          // the first such message; 0: none
 	// AtEnd says what the server did at the end of its input, such as "exit 0".
 	AtEnd string `json:"at_end,omitempty"`
 }

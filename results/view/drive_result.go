@@ -223,6 +223,9 @@ func failingText(t results.Target, served int64) string {
 // replayResult sums up the replay of a whole recording to a server.
 func replayResult(t results.Target) DriveResult {
 	replayed := results.FormatCount(t.Evidence.Replay.Replayed, "message") + " replayed"
+	if n := t.Evidence.Replay.NotJSON; n > 0 {
+		replayed = fmt.Sprintf("recorded message %d is not JSON; %s", n, replayed)
+	}
 	if atEnd := t.Evidence.Replay.AtEnd; atEnd != "" {
 		replayed += "; at the end of its input: " + atEnd
 	}

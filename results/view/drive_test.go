@@ -221,6 +221,21 @@ func TestAServerThatLogsMuchIsNamedFirst(t *testing.T) {
 	}
 }
 
+// A recorded message that is no JSON is named before the verdict.
+func TestAReplayNamesAMessageThatIsNoJSONFirst(t *testing.T) {
+	replay := results.Target{Command: []string{"server"}, Verdict: "exit 1"}
+	replay.Evidence.Replay = &results.ReplayEvidence{Replayed: 3, FailedAtMessage: 5, NotJSON: 5}
+	set := &results.Set{Targets: []results.Target{replay}}
+	var text strings.Builder
+	if err := view.WriteDrive(&text, view.FormatTable, set, view.Options{}); err != nil {
+		t.Fatal(err)
+	}
+	const says = "FAIL: recorded message 5 is not JSON; 3 messages replayed; exited"
+	if !strings.HasPrefix(text.String(), says) {
+		t.Errorf("it says\n%s", text.String())
+	}
+}
+
 // The command check names the replay for a server that echoes nothing, so a replay must not send
 // the reader back to check.
 func TestAReplayThatPassesNamesAnotherCommandThanCheck(t *testing.T) {

@@ -59,6 +59,9 @@ func (d *Driver) Replay(
 	for i := 0; served && i < len(requests); i++ {
 		lasted := time.Since(began)
 		r.evidence.Replayed++
+		if r.evidence.NotJSON == 0 && d.isProse(&requests[i]) {
+			r.evidence.NotJSON = requests[i].number
+		}
 		served, err = r.send(ctx, &requests[i], i == len(requests)-1)
 		if err != nil {
 			return err
@@ -98,14 +101,18 @@ func (d *Driver) Replay(
 // may have written such a message; in a file of messages, it is a mistake.
 func (d *Driver) refuseProse(requests []recorded) error {
 	for _, m := range requests {
-		isProse := m.Dir == "" && m.Body != nil && !json.Valid(m.Body)
-		if d.protocol.JSONRPC && isProse {
+		if m.Dir == "" && d.isProse(&m) {
 			return OptionError(fmt.Sprintf("message %d is no JSON, which a server of %s expects: "+
 				"give a recording of pipebench tap, or a file with a JSON-RPC message per line",
 				m.number, d.protocol.Speaks()))
 		}
 	}
 	return nil
+}
+
+// isProse reports whether the server expects JSON and the body of m is none.
+func (d *Driver) isProse(m *recorded) bool {
+	return d.protocol.JSONRPC && m.Body != nil && !json.Valid(m.Body)
 }
 
 // endInput ends the server's input, says whether the server leaves then, and reads what it writes.

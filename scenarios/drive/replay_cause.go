@@ -27,13 +27,22 @@ const longReplay = 30 * time.Second
 const tries = 3
 
 // explain notes in the record that the last of the requests failed, and what was sent right before
-// it. Unless the verdict names a cause, or there is no time, it sends the requests again: all of
-// them, then in ASCII, and then without the largest message that was sent with the last.
+// it. Unless the verdict names a cause, a message is not JSON, or there is no time, it sends the
+// requests again: all of them, then in ASCII, and then without the largest message that was sent
+// with the last.
 func (r *replay) explain(ctx context.Context, requests []recorded, took time.Duration) {
 	last := len(requests) - 1
 	failed := &requests[last]
 	why := &r.t.Evidence.Why
 	*why = failed.what() + ": " + *why
+	if n := r.evidence.NotJSON; n > 0 {
+		r.t.Evidence.Advice = fmt.Sprintf("message %d is not JSON: the fault of the recorded "+
+			"client, not of the server", n)
+		if r.Framing() == "content-length" {
+			r.t.Evidence.Advice += "; " + target.WrongLength.Advice()
+		}
+		return
+	}
 	named := []target.Verdict{target.WrongLength, target.Mixed, target.Buffered}
 	if failed.silent || slices.Contains(named, target.Verdict(r.t.Verdict)) {
 		return

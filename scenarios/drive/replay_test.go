@@ -627,6 +627,26 @@ func TestProseIsNotReplayedToAServerOfJSON(t *testing.T) {
 	}
 }
 
+// A recorded message that is no JSON is the client's fault, and said first.
+func TestAReplayNamesARecordedMessageThatIsNoJSON(t *testing.T) {
+	t.Parallel()
+	cut := `{"jsonrpc":"2.0","method":"notifications/x","params":"` + strings.Repeat("x", 4000)
+	set := new(results.Set)
+	d := begin(t, server("mcp exit0@3000"))
+	err := d.Replay(t.Context(), []payload.Message{
+		{Dir: "request", Size: 1000},
+		{Dir: "request", Size: len(cut), Body: []byte(cut)},
+	}, keepIn(set))
+	if err != nil {
+		t.Fatal(err)
+	}
+	e := set.Targets[0].Evidence
+	const fault = "message 2 is not JSON: the fault of the recorded client, not of the server"
+	if e.Replay.NotJSON != 2 || e.Advice != fault {
+		t.Errorf("advises %q, of message %d", e.Advice, e.Replay.NotJSON)
+	}
+}
+
 // An answer that was written and not flushed comes at the end of the server's input, and so does
 // one for which the server waits for a child that reads its input.
 func TestAReplayNamesAnAnswerThatComesAtTheEnd(t *testing.T) {
