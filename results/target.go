@@ -203,7 +203,7 @@ type FailureEvidence struct {
 	// AnySize is set if the server also failed when it got only small requests, about as many as it
 	// had served before. The size is then not to blame.
 	AnySize bool `json:"any_size,omitempty"`
-	// SmallBytes is the size of those small requests.
+	// SmallBytes is the size of the small requests that were tried; 0: none.
 	SmallBytes int64 `json:"small_bytes,omitempty"`
 	// WorksAnew is set if a new process answered a request of the same size, and another one a
 	// request of twice the size. The size is then not to blame, either.

@@ -55,12 +55,7 @@ func owedText(messages []results.Message) string {
 	if len(open) == 0 {
 		return ""
 	}
-	them := "it"
-	if len(open) > 1 {
-		them = "them"
-	}
-	return fmt.Sprintf("The client did not answer %s; the server may wait for %s.",
-		requestNames(open), them)
+	return "The client did not answer " + requestNames(open) + ", for which the server may wait."
 }
 
 // stoppedText says how long the sender of messages in direction dir had to wait because the

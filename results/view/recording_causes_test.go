@@ -22,14 +22,14 @@ func TestAServerThatWaitsForTheClientIsNamedFirst(t *testing.T) {
 		{Dir: "request", Method: "hover", ID: []byte("3"), T: 10},
 		{Dir: "reply", Method: "configuration", ID: []byte("3"), T: 20},
 	}}
-	want := "The client did not answer configuration (id 3); the server may wait for it."
+	want := "The client did not answer configuration (id 3), for which the server may wait."
 	if got := recordingSummary(set, "")[0]; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
 	set.Messages = append(set.Messages,
 		results.Message{Dir: "reply", Method: "show", ID: []byte("4"), T: 30})
-	want = "The client did not answer configuration (id 3), show (id 4); the server may wait " +
-		"for them."
+	want = "The client did not answer configuration (id 3), show (id 4), for which the server " +
+		"may wait."
 	if got := recordingSummary(set, "")[0]; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}

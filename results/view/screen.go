@@ -100,7 +100,7 @@ func (s series) table() Table {
 	value := screenValue
 	compared := s.rows
 	if s.hasMedianTrips() {
-		value = func(r stat.Row) Value { // steadier than the mean on a busy machine
+		value = func(r stat.Row) Value { // the median is steadier than the mean on a busy machine
 			e := r.Estimates["p50"]
 			return textValue(measuredText(results.FormatDuration(e.Median), e))
 		}

@@ -48,12 +48,17 @@ func targetSentence(t results.Target) string {
 		return "large replies were not tried: " + t.Evidence.Why
 	case t.SearchedTo != nil:
 		side, until := "message", ""
+		server := t.Evidence.Server
 		if e := t.Evidence.Limit; e != nil {
 			side = e.Side
-			if e.ByRequests {
+			switch {
+			case e.ByRequests:
 				until = ", which is as far as requests went"
-			} else if side == "request" && t.Evidence.Server != nil {
-				until = untilCompared(t.Evidence.Server)
+			case side != "request" || server == nil:
+			case server.Uncompared:
+				until = "; its answers came, and were not compared"
+			case server.SmallReplies:
+				until = " that calls no tool"
 			}
 		}
 		return fmt.Sprintf("no limit on a %s up to %s%s", side,
@@ -63,17 +68,6 @@ func targetSentence(t results.Target) string {
 	}
 	if g, ok := stat.RecordedGrowth(t); ok {
 		return g.String()
-	}
-	return ""
-}
-
-// untilCompared says what the search for a limit of requests did not try, or "".
-func untilCompared(server *results.ServerEvidence) string {
-	switch {
-	case server.Uncompared:
-		return "; its answers came, and were not compared"
-	case server.SmallReplies:
-		return " that calls no tool"
 	}
 	return ""
 }

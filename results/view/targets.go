@@ -33,7 +33,9 @@ func WriteDrive(w io.Writer, format Format, set *results.Set, o Options) error {
 	p.Notes = targetNotes(set.Targets)
 	switch {
 	case result.Passed && set.Targets[0].Evidence.Replay != nil:
-		p.Notes = append(p.Notes, nextAfterReplay)
+		// check is not named: it may name the replay
+		p.Notes = append(p.Notes, "If it still hangs with your client, which may not wait for "+
+			"each answer as a replay does: pipebench inspect PID looks at both while they hang.")
 	case result.Passed && set.Targets[0].Evidence.Load != nil:
 		p.Notes = append(p.Notes, "Other sizes may fail: --size names them, as --size 1KiB,256KiB "+
 			"does. If it hangs with your client: "+nextAfterDrive)
@@ -76,10 +78,6 @@ func (p *Page) addSideEffects(targets []results.Target) {
 // nextAfterDrive says what to try next if a server passes here and still hangs with its own client.
 const nextAfterDrive = "pipebench check --server tries what bad clients do, and pipebench " +
 	"inspect PID looks at it while it hangs."
-
-// nextAfterReplay says the same of a replay. It does not name check, which may name the replay.
-const nextAfterReplay = "If it still hangs with your client, which may not wait for each answer " +
-	"as a replay does: pipebench inspect PID looks at both while they hang."
 
 func howDriven(set *results.Set) string {
 	t := set.Targets[len(set.Targets)-1] // the framing may be found out only during the run

@@ -180,7 +180,8 @@ func Summarise(s *results.Set) Summary {
 	disagreement := disagreementSentences(members)
 	var sentences []string
 	if len(members) <= 1 {
-		sentences = machineSentences(s, rows, disagreement)
+		told := meaning(agreedRows(rowsToTell(s, rows)))
+		sentences = nonEmpty(slices.Concat([]string{interruption(rows)}, disagreement, told))
 	} else if fleet := FleetSections(members, s.Problems); len(fleet) > 0 {
 		sentences = fleet[0].Lead // the first section is the answer
 	}
@@ -194,10 +195,4 @@ func Summarise(s *results.Set) Summary {
 		Targets:      s.Targets,
 		Messages:     s.Messages,
 	}
-}
-
-// machineSentences says what the measurements of one machine mean.
-func machineSentences(s *results.Set, rows []stat.Row, disagreement []string) []string {
-	told := agreedRows(rowsToTell(s, rows))
-	return nonEmpty(slices.Concat([]string{interruption(rows)}, disagreement, meaning(told)))
 }

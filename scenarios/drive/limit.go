@@ -330,17 +330,6 @@ func (s *search) again(work float64) string {
 	return s.driver.options.commandLine(s.Most, "--find-limit", "--max-time", needed)
 }
 
-// failure returns the outcome of the smallest size that failed. If its answer was only late, and is
-// cut at twice the size, the last byte waited for room: then failure returns the cut answer.
-func (s *search) failure() target.Outcome {
-	failed := s.tried[s.High]
-	twice := s.tried[2*s.Low]
-	if failed.Verdict == target.Late && twice.Verdict == target.Truncated {
-		return twice
-	}
-	return failed
-}
-
 func (s *search) record() results.Target {
 	t := s.driver.record()
 	e := &results.LimitEvidence{Side: s.side, FailedAt: s.High, Flaky: s.flaky}
@@ -372,7 +361,7 @@ func (s *search) record() results.Target {
 	} else {
 		t.ReplyLimit = &largest
 	}
-	failed := s.failure()
+	failed := s.tried[s.High]
 	if s.call != "" {
 		e.Call = s.call
 		e.Asked = s.Low
@@ -386,8 +375,9 @@ func (s *search) record() results.Target {
 	if failed.Verdict.Ended() && s.Low > 0 {
 		t.Evidence.Advice = target.AdviceEndedBySize
 	}
+	isVague := failed.Verdict.Ended() || failed.Verdict == target.Late
 	for _, out := range s.tried {
-		if out.Verdict == target.Truncated && failed.Verdict.Ended() {
+		if out.Verdict == target.Truncated && isVague {
 			t.Evidence.Advice = "larger ones are cut; " + out.Verdict.Advice()
 		}
 	}

@@ -27,9 +27,8 @@ const longReplay = 30 * time.Second
 const tries = 3
 
 // explain notes in the record that the last of the requests failed, and what was sent right before
-// it. Unless the verdict names a cause, a message is not JSON, or there is no time, it sends the
-// requests again: all of them, then in ASCII, and then without the largest message that was sent
-// with the last.
+// it. Unless a cause is known, or there is no time, it sends the requests again: all of them, then
+// in ASCII, and then without the largest message that was sent with the last.
 func (r *replay) explain(ctx context.Context, requests []recorded, took time.Duration) {
 	last := len(requests) - 1
 	failed := &requests[last]

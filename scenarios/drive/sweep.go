@@ -80,7 +80,7 @@ func (d *Driver) measureAgain(
 }
 
 // judgeSize finds out whether the size of the request r is to blame for its failure, which is in t.
-// If it is not, judgeSize sets AnySize and SmallBytes, or WorksAnew.
+// If it is not, judgeSize sets AnySize or WorksAnew.
 func (d *Driver) judgeSize(ctx context.Context, r *target.Request, t *results.Target) {
 	failure := t.Evidence.Failure // nil for InFrames
 	isRefused := t.Verdict == string(target.ErrorReply)
@@ -95,14 +95,11 @@ func (d *Driver) judgeSize(ctx context.Context, r *target.Request, t *results.Ta
 	if isRefused {
 		tries = 1 // in the same process
 	}
-	small := d.protocol.Smallest(target.Tool)
-	failure.AnySize = d.failsWithSmall(ctx, small, tries)
+	failure.AnySize = d.failsWithSmall(ctx, tries)
+	failure.SmallBytes = int64(d.protocol.Smallest(target.Tool).Size())
 	if !failure.AnySize && failure.ServedBefore > 0 {
 		larger := d.protocol.Request(r.Kind, 2*r.Size())
 		failure.WorksAnew = d.worksAnew(ctx, r) && d.worksAnew(ctx, larger)
-	}
-	if failure.AnySize {
-		failure.SmallBytes = int64(small.Size())
 	}
 	switch {
 	case !failure.IsOfNoSize():
@@ -116,9 +113,10 @@ func (d *Driver) judgeSize(ctx context.Context, r *target.Request, t *results.Ta
 // mostSmallTime is how long failsWithSmall may take.
 const mostSmallTime = 10 * time.Second
 
-// failsWithSmall sends so many copies of a small request, or as many as there is time for, and
-// reports whether one of them fails.
-func (d *Driver) failsWithSmall(ctx context.Context, r *target.Request, requests int64) bool {
+// failsWithSmall sends so many small requests, or as many as there is time for, and reports whether
+// one of them fails.
+func (d *Driver) failsWithSmall(ctx context.Context, requests int64) bool {
+	r := d.protocol.Smallest(target.Tool)
 	began := time.Now()
 	for i := range requests {
 		out, err := d.trip(ctx, r, i+1)

@@ -38,17 +38,14 @@ func (r *Request) Check(reply []byte, e jsonrpc.Envelope) Outcome {
 		return fine
 	case e.Kind() == jsonrpc.Failure:
 		return r.checkRefusal(reply)
-	case r.Demands > 0:
+	case r.Demands > 0 || r.isCall && !r.Echoes:
 		out, text := checkTool(reply)
 		broken := strings.Count(text, "\uFFFD")
-		if broken > 0 && out.Verdict == OK { // the request has none
+		if r.Demands > 0 && broken > 0 && out.Verdict == OK { // the request has none
 			out = Outcome{Verdict: Corrupt, Why: results.FormatCount(broken, "character") +
 				" of the reply are U+FFFD or no UTF-8: the server decoded pieces of text, or the " +
 				"text of its tool has them"}
 		}
-		return out
-	case r.isCall && !r.Echoes:
-		out, _ := checkTool(reply)
 		return out
 	case !r.Echoes:
 		return fine

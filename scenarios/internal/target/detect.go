@@ -126,7 +126,10 @@ func approach(
 	case errors.Is(err, errSpeaksLSP):
 		speak = speakLSP
 	case errors.Is(err, errGreeting):
-		speak = speakMCPSlowly
+		speak = func(g greeting) (*Protocol, error) {
+			g.settle = g.within // its first answer may take as long as that of any server
+			return speakMCP(g)
+		}
 	default:
 		return nil, g.handshakeError(err)
 	}
@@ -175,13 +178,6 @@ func speakMCP(g greeting) (*Protocol, error) {
 
 // errGreeting says that a server wrote a line that is no answer: it may be slow to answer.
 var errGreeting = errors.New("it wrote a line before its answer")
-
-// speakMCPSlowly is speakMCP for a server that may start with a line that is no answer, and take as
-// long for its first answer as any server may.
-func speakMCPSlowly(g greeting) (*Protocol, error) {
-	g.settle = g.within
-	return speakMCP(g)
-}
 
 // errNotMCP says that a server answers any request, "initialize" as well, as no MCP server does.
 var errNotMCP = errors.New("it is no MCP server")

@@ -106,10 +106,6 @@ const (
 		"a line, or on memory"
 )
 
-// smallMessage is the size of a message, in bytes, below which no server is thought to end by size
-// unless a search found a limit.
-const smallMessage = 4 << 10
-
 // Advice says what a verdict usually means and what to look at first. It returns "" if all is well.
 func (v Verdict) Advice() string {
 	if v.Ended() {
@@ -167,7 +163,7 @@ func (o *Outcome) Advice(command string) string {
 		return o.Why + "; " + o.advice
 	case o.Verdict == Unanswered || o.Verdict == ErrorReply || o.Verdict == Corrupt:
 		return o.Why + "; " + o.Verdict.Advice()
-	case o.Verdict.Ended() && o.accepted >= smallMessage:
+	case o.Verdict.Ended() && o.accepted >= 4<<10: // hardly any server has a smaller limit
 		return AdviceEndedBySize
 	case o.Verdict == Truncated && o.pending.Length > 0:
 		return WrongLength.Advice() + "; " + adviceNonBlocking
