@@ -161,7 +161,7 @@ func (o *Outcome) Advice(command string) string {
 		return o.Why + "; " + o.arrivals.advice()
 	case o.advice != "":
 		return o.Why + "; " + o.advice
-	case o.Verdict == Unanswered || o.Verdict == ErrorReply || o.Verdict == Corrupt:
+	case slices.Contains([]Verdict{Unanswered, ErrorReply, Corrupt}, o.Verdict):
 		return o.Why + "; " + o.Verdict.Advice()
 	case o.Verdict.Ended() && o.accepted >= 4<<10: // hardly any server has a smaller limit
 		return AdviceEndedBySize
