@@ -3,6 +3,7 @@ package target
 import (
 	"bytes"
 	"errors"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -132,11 +133,14 @@ func (s *Strays) addText(text []byte) {
 	s.untaken.goesOn = s.untaken.cut > 0
 }
 
+// innerBeginning matches the beginning of a message inside another one. In a JSON text, quotes are
+// escaped, and an object with an id of its own stands behind one of the characters left out here.
+var innerBeginning = regexp.MustCompile(
+	`(?s:.)\{"jsonrpc":|[^:,\[\s]\{"(?:id|result|error)":`)
+
 // hasBeginning reports whether a text that is no message has the beginning of one in it.
 func hasBeginning(text []byte) bool {
-	// Inside a JSON text, the quotes of such a beginning are escaped.
-	const begins = `{"jsonrpc":`
-	return view.HasHeader(text) || bytes.LastIndex(text, []byte(begins)) > 0
+	return view.HasHeader(text) || innerBeginning.Match(text)
 }
 
 // Mixing returns a channel that gets a value when a message came with the beginning of another in

@@ -59,3 +59,22 @@ func TestOnlyAnUnreadableMessageIsRefused(t *testing.T) {
 		}
 	}
 }
+
+// A text is mixed if a message begins where no JSON value may stand. Values in values are usual.
+func TestTheBeginningOfAnotherMessageIsFound(t *testing.T) {
+	for text, want := range map[string]bool{
+		`{"jsonrpc":"2.0","result":{"text":"aa{"jsonrpc":"2.0","id":2`: true,
+		`{"id":1,"jsonrpc":"2.0","result":{"text":"aa{"id":2,"json`:    true,
+		`{"result":{"text":"aa{"result":{"text":"bb"},"id":2}`:         true,
+		`{"error":{"message":"aa{"error":{"message":"bb"},"id":2}`:     true,
+		`{"id":1,"jsonrpc":"2.0","result":{"text":"aa`:                 false,
+		`{"jsonrpc":"2.0","result":{"items":[{"id":1},{"id":2}, {"id"`: false,
+		`{"jsonrpc":"2.0","result":{"next": {"id":1},"last":{"id":2`:   false,
+		`{"jsonrpc":"2.0","result":{"text":"{\"id\":1,\"jsonrpc\":`:    false,
+		`got {"id":1}`: false,
+	} {
+		if hasBeginning([]byte(text)) != want {
+			t.Errorf("%s: mixed: %t", text, !want)
+		}
+	}
+}

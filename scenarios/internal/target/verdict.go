@@ -78,7 +78,7 @@ var advice = map[Verdict]string{
 		"after encoding it, not its characters and not the bytes of another encoding",
 	Mixed: "two writers of the server mix their messages, or one was not written to its end: " +
 		"send each answer as one whole message (MCP and LSP have no chunks), one writer at a " +
-		"time, with a lock around header and body",
+		"time, with a lock around the whole message",
 	Buffered: "its output is block-buffered, as standard output is on a pipe unless the program " +
 		"says otherwise: flush after each answer; or a child of it reads its standard input: " +
 		"start that with another",
