@@ -587,6 +587,8 @@ func TestLargeReplies(t *testing.T) {
 			"an answer of 65,536 B: truncated: the answer holds the first 20,000", results.Fails},
 		{"go-sdk shorten", "give", "large-reply",
 			"asked for an answer of 65,536 B, the tool gave one of 20,", results.Fails},
+		{"go-sdk shorten", "give bytes", "large-reply",
+			"asked for an answer of 65,536 B, the tool gave one of 20,", results.Fails},
 		{"go-sdk shorten", "give-few", "large-reply",
 			"asked for an answer of 4,096 B, the tool gave one of 2,", results.CannotTell},
 		{"go-sdk", "", "large-reply", "no tool echo", results.CannotTell},
@@ -601,7 +603,7 @@ func TestLargeReplies(t *testing.T) {
 			t.Parallel()
 			o := serverOptions(t, row.job)
 			o.Only = []string{row.situation}
-			o.Tool = row.tool
+			o.Tool, o.Arg, _ = strings.Cut(row.tool, " ")
 			o.patience = 300 * time.Millisecond
 			f := serverChecks(t, o)[row.situation]
 			if f.Verdict != row.verdict || !strings.Contains(f.Found, row.found) {

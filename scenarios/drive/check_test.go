@@ -188,8 +188,8 @@ func TestCheckNamesWhatIsWrongWithTheOptions(t *testing.T) {
 		says    string
 	}{
 		{drive.Options{}, "drive: no command to start"},
-		{pinging, "tool ping has no argument to fill: it takes a string or a number for --tool, " +
-			"a number for --reply-tool"},
+		{pinging, "tool ping has no such argument: --tool needs one that is a string or a " +
+			"number, --reply-tool a number"},
 	} {
 		var v verdict
 		drivetest.CheckWith(&v, row.options)

@@ -254,8 +254,8 @@ func bytesTool(tools []tool) (call ToolCall, other string) {
 
 // complete looks for the call's tool among the server's tools. If the server lacks the tool, the
 // result is the zero ToolCall, or an error if demanded is true. If the call names no argument,
-// complete picks one that has one of the types. An argument that the tool does not declare is an
-// error, unless it declares none.
+// complete picks one that has one of the types. An argument that the tool declares with another
+// type is an error, and so is one that it does not declare, unless it declares none.
 func (call ToolCall) complete(tools []tool, demanded bool, types ...any) (ToolCall, error) {
 	var names []string
 	for _, t := range tools {
@@ -269,15 +269,17 @@ func (call ToolCall) complete(tools []tool, demanded bool, types ...any) (ToolCa
 	if i < 0 {
 		return ToolCall{}, nil
 	}
-	known := slices.Sorted(maps.Keys(tools[i].InputSchema.Properties))
+	properties := tools[i].InputSchema.Properties
+	known := slices.Sorted(maps.Keys(properties))
 	if call.Arg != "" && len(known) > 0 && !slices.Contains(known, call.Arg) {
 		return call, optionError("tool %s has no argument %q; it has %s",
 			call.Name, call.Arg, known)
 	}
 	call.Arg = cmp.Or(call.Arg, tools[i].argument(types...))
-	if call.Arg == "" {
-		return call, optionError("tool %s has no argument to fill: it takes a string or a number "+
-			"for --tool, a number for --reply-tool", call.Name)
+	declared, isOne := properties[call.Arg].Type.(string)
+	if call.Arg == "" || isOne && !slices.Contains(types, any(declared)) {
+		return call, optionError("tool %s has no such argument: --tool needs one that is a string "+
+			"or a number, --reply-tool a number", call.Name)
 	}
 	return call, nil
 }
