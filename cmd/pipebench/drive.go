@@ -231,7 +231,7 @@ func (f *driveFlags) drive(ctx context.Context, s *session) error {
 		err := d.Replay(ctx, f.recording, keep, f.ignore...)
 		return wrap("--messages "+f.messages, usageOfOptions(err))
 	case f.isLoad():
-		return f.loadSizes(ctx, d, keep)
+		return usageOfOptions(f.loadSizes(ctx, d, keep))
 	case f.plan.Limits:
 		largest := slices.Max(append([]int{0}, f.plan.Sizes...)) // 0: the usual largest size
 		_, err := d.FindLimits(ctx, largest, keep)

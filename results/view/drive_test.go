@@ -268,6 +268,20 @@ func TestALoadThatPassesDoesNotAdviseALoad(t *testing.T) {
 	}
 }
 
+// Whoever loaded the server with several sizes needs no advice to do so.
+func TestALoadOfSeveralSizesIsToldOfNoOthers(t *testing.T) {
+	load := results.Target{Command: []string{"server"}, Size: 1 << 10, Verdict: "ok"}
+	load.Evidence.Load = &results.LoadEvidence{Inflight: 8}
+	set := &results.Set{Targets: []results.Target{load, load}}
+	var text strings.Builder
+	if err := view.WriteDrive(&text, view.FormatTable, set, view.Options{}); err != nil {
+		t.Fatal(err)
+	}
+	if strings.Contains(text.String(), "--size") {
+		t.Errorf("it says\n%s", text.String())
+	}
+}
+
 // A name that says the protocol, the framing and the request at once is said once.
 func TestDriveNamesTheProtocolOnce(t *testing.T) {
 	for _, row := range []struct{ spoken, framing, request, want string }{

@@ -37,8 +37,11 @@ func WriteDrive(w io.Writer, format Format, set *results.Set, o Options) error {
 		p.Notes = append(p.Notes, "If it still hangs with your client, which may not wait for "+
 			"each answer as a replay does: pipebench inspect PID looks at both while they hang.")
 	case result.Passed && set.Targets[0].Evidence.Load != nil:
-		p.Notes = append(p.Notes, "Other sizes may fail: --size names them, as --size 1KiB,256KiB "+
-			"does. If it hangs with your client: "+nextAfterDrive)
+		hint := "If it hangs with your client: " + nextAfterDrive
+		if len(set.Targets) == 1 {
+			hint = "Other sizes may fail: --size 1KiB,256KiB tries several. " + hint
+		}
+		p.Notes = append(p.Notes, hint)
 	case result.Passed:
 		p.Notes = append(p.Notes, "If it hangs with your client, which may send several requests "+
 			"at once as --inflight 8 does: "+nextAfterDrive)

@@ -64,6 +64,10 @@ func (d *Driver) Load(ctx context.Context, l Load, sink Sink) error {
 	if err != nil {
 		return err
 	}
+	if d.options.Tool != "" && !d.protocol.CallsTool() {
+		return OptionError(fmt.Sprintf("a load cannot call tool %s, which makes as much as a "+
+			"number says: see check --server --tool %[1]s --only pipelined", d.options.Tool))
+	}
 	request := d.protocol.Request(target.Tool, l.Size)
 	if request.Query != nil { // the request is a document
 		return errors.New("drive: documents are sent one at a time: load it by request unknown")

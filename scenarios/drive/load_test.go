@@ -1,6 +1,7 @@
 package drive_test
 
 import (
+	"errors"
 	"math"
 	"regexp"
 	"strings"
@@ -156,6 +157,18 @@ func TestARateThatNoClockCanKeepIsRefused(t *testing.T) {
 		if err := (drive.Load{Rate: rate}).Validate(); err != nil {
 			t.Errorf("%v requests a second: %v", rate, err)
 		}
+	}
+}
+
+// A load of other requests would pass for one of the tool that the user named.
+func TestALoadCallsTheNamedToolOrNone(t *testing.T) {
+	o := server("rows")
+	o.Tool = "report"
+	err := begin(t, o).Load(t.Context(), drive.Load{}, func(results.Line) error { return nil })
+	const says = "a load cannot call tool report, which makes as much as a number says: " +
+		"see check --server --tool report --only pipelined"
+	if _, ok := errors.AsType[drive.OptionError](err); !ok || err.Error() != says {
+		t.Errorf("%T: %[1]v", err)
 	}
 }
 
