@@ -51,7 +51,8 @@ const checkTime = 5 * time.Minute // at most, for one Check
 //
 // Check calls a tool of an MCP server only if the tool's name is "echo". Other servers only have to
 // refuse a method that they do not know. The log of the test (go test -v) says what was sent, and
-// warns of what the server wrote besides its answers. [CheckWith] can name a tool.
+// warns of what the server wrote besides its answers, which fails no test. [CheckWith] can name a
+// tool.
 func Check(t testing.TB, cmd *exec.Cmd, wants ...Want) {
 	t.Helper()
 	command := []string{cmd.Path} // exec has looked Args[0] up to get this Path
