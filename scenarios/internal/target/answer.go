@@ -211,7 +211,12 @@ func compare(payload, text []byte) Outcome {
 	want := payload[i:min(i+4, len(payload))]
 	out := wrong(Corrupt, i, "byte %s of %s came back as %q, not %q", grouped(i),
 		grouped(len(payload)), got, want)
-	if bytes.Contains(got, []byte("\uFFFD")) {
+	_, length := utf8.DecodeRune(want)
+	switch {
+	case length > 1 && text[i] == '?':
+		out.Why += ": its encoding has no such character"
+		out.advice = "read and write UTF-8, whatever encoding the system prefers"
+	case bytes.Contains(got, []byte("\uFFFD")):
 		out.Why += ": a character was cut in two and both halves replaced"
 		out.advice = AdviceOnCharacters
 	}

@@ -111,3 +111,21 @@ func TestACallThatGivesNullIsNotAnswered(t *testing.T) {
 		t.Errorf("%s: %s", out.Verdict, out.Advice(""))
 	}
 }
+
+// An encoding that lacks a character writes "?" for it. For one that was cut, U+FFFD comes.
+func TestACharacterThatIsLostToItsEncodingIsNamed(t *testing.T) {
+	t.Parallel()
+	for text, isLost := range map[string]bool{
+		"aé?b": true, "aé???b": true, "aé?": true, "aé\uFFFDb": false, "aéxb": false, "a?漢b": true,
+	} {
+		out := compare([]byte("aé漢b"), []byte(text))
+		says := strings.HasSuffix(out.Why, ": its encoding has no such character")
+		if out.Verdict != Corrupt || says != isLost {
+			t.Errorf("%s: %s: %s", text, out.Verdict, out.Why)
+		}
+	}
+	out := compare([]byte("abc"), []byte("a?c"))
+	if strings.Contains(out.Why, "encoding") {
+		t.Errorf("of a letter: %s", out.Why)
+	}
+}
