@@ -10,6 +10,7 @@ import (
 
 	"github.com/pipebench/pipebench/scenarios/drive"
 	"github.com/pipebench/pipebench/scenarios/drive/drivetest"
+	"github.com/pipebench/pipebench/syspipe/proc"
 )
 
 // A verdict is a testing.TB that keeps what it is told instead of failing.
@@ -111,6 +112,10 @@ func TestCheckLogsThatAMissingFlushIsHidden(t *testing.T) {
 	logged := strings.Join(v.logged, "\n")
 	if !strings.Contains(logged, "PYTHONUNBUFFERED is set") {
 		t.Errorf("said %q, logged %q", v.said, logged)
+	}
+	// the command can be pasted into a shell, as where a test fails
+	if !strings.HasPrefix(logged, proc.ShellLine(o.Command)+" speaks ") {
+		t.Errorf("logged %q", logged)
 	}
 }
 

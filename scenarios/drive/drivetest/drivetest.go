@@ -23,6 +23,7 @@ import (
 	"github.com/pipebench/pipebench/results/view"
 	"github.com/pipebench/pipebench/scenarios/check"
 	"github.com/pipebench/pipebench/scenarios/drive"
+	"github.com/pipebench/pipebench/syspipe/proc"
 )
 
 // A Want is one demand of [Check] on a server: an assertion such as "p99<50ms@64KiB".
@@ -64,13 +65,13 @@ func Check(t testing.TB, cmd *exec.Cmd, wants ...Want) {
 // log or a failure names are fields of the options: --tool is Tool.
 func CheckWith(t testing.TB, o drive.Options, wants ...Want) {
 	t.Helper()
-	command := strings.Join(o.Command, " ")
+	command := proc.ShellLine(o.Command)
 	p, asserts, err := plan(wants)
 	if err != nil {
 		t.Errorf("drive %s: %v", command, err)
 		return
 	}
-	set, err := run(t, o, p)
+	set, err := run(t, command, o, p)
 	if err != nil {
 		t.Error(err)
 		return
@@ -151,10 +152,13 @@ func plan(wants []Want) (drive.Plan, []assert.Condition, error) {
 	return p, asserts, nil
 }
 
-// run drives the server. It logs what is sent, what works, and the warnings.
-func run(t testing.TB, o drive.Options, p drive.Plan) (*results.Set, error) {
+// run drives the server, whose command it names in a shell's quotes. It logs what is sent, what
+// works, and the warnings.
+func run(
+	t testing.TB, command string, o drive.Options, p drive.Plan,
+) (*results.Set, error) {
 	t.Helper()
-	late := fmt.Errorf("drive %s: not done after %s", strings.Join(o.Command, " "), checkTime)
+	late := fmt.Errorf("drive %s: not done after %s", command, checkTime)
 	ctx, cancel := context.WithTimeoutCause(t.Context(), checkTime, late)
 	defer cancel()
 	o.Run = "check"
@@ -166,8 +170,7 @@ func run(t testing.TB, o drive.Options, p drive.Plan) (*results.Set, error) {
 		return nil, err
 	}
 	defer d.Close()
-	t.Logf("%s speaks %s in %s; sending %s",
-		strings.Join(o.Command, " "), d.Protocol(), d.Framing(), d.Request())
+	t.Logf("%s speaks %s in %s; sending %s", command, d.Protocol(), d.Framing(), d.Request())
 	if text := (check.Options{Command: o.Command, Env: o.Env}).FlushWarning(); text != "" {
 		t.Log(text)
 	}
