@@ -111,6 +111,12 @@ func (f *checkFlags) run(cmd *cobra.Command, command []string) error {
 	case f.client:
 		side, checkSide = catalogue.Client, check.Client
 	}
+	for _, name := range o.Only {
+		like := near(name, situations(side))
+		if len(like) > 0 && !slices.Contains(like, name) {
+			return usageError(unknownName("situation", name, like))
+		}
+	}
 	if err := o.Validate(side); err != nil {
 		return usageError(err)
 	}
@@ -198,14 +204,7 @@ func checkGate(found []results.Finding, incomplete bool) error {
 		return &statusError{exitGate, fmt.Errorf("%s failed", results.FormatCount(n, "check"))}
 	}
 	if len(found) > 0 && view.AllUndecided(found) {
-		// Any other finding says that something is unsupported, or is about the reference run.
-		cannotTell := func(f results.Finding) bool { return f.Verdict == results.CannotTell }
-		why := found[0]
-		if i := slices.IndexFunc(found, cannotTell); i >= 0 {
-			why = found[i]
-		}
-		err := fmt.Errorf("nothing could be judged: %s", why.Found)
-		return &statusError{exitInconclusive, err}
+		return &statusError{exitInconclusive, errors.New("nothing could be judged")}
 	}
 	if incomplete {
 		err := errors.New("--max-time was over before all was judged: give it more time")
