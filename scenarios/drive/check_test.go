@@ -193,8 +193,8 @@ func TestCheckNamesWhatIsWrongWithTheOptions(t *testing.T) {
 		says    string
 	}{
 		{drive.Options{}, "drive: no command to start"},
-		{pinging, "tool ping has no such argument: --tool needs one that is a string or a " +
-			"number, --reply-tool a number"},
+		{pinging, "tool ping has no such argument; it has []: --tool needs a string or a number, " +
+			"--reply-tool a number"},
 	} {
 		var v verdict
 		drivetest.CheckWith(&v, row.options)

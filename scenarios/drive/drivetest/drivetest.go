@@ -71,7 +71,7 @@ func CheckWith(t testing.TB, o drive.Options, wants ...Want) {
 		t.Errorf("drive %s: %v", command, err)
 		return
 	}
-	set, err := run(t, command, o, p)
+	set, err := run(t, o, p)
 	if err != nil {
 		t.Error(err)
 		return
@@ -152,12 +152,10 @@ func plan(wants []Want) (drive.Plan, []assert.Condition, error) {
 	return p, asserts, nil
 }
 
-// run drives the server, whose command it names in a shell's quotes. It logs what is sent, what
-// works, and the warnings.
-func run(
-	t testing.TB, command string, o drive.Options, p drive.Plan,
-) (*results.Set, error) {
+// run drives the server. It logs what is sent, what works, and the warnings.
+func run(t testing.TB, o drive.Options, p drive.Plan) (*results.Set, error) {
 	t.Helper()
+	command := proc.ShellLine(o.Command)
 	late := fmt.Errorf("drive %s: not done after %s", command, checkTime)
 	ctx, cancel := context.WithTimeoutCause(t.Context(), checkTime, late)
 	defer cancel()

@@ -270,16 +270,13 @@ func (call ToolCall) complete(tools []tool, demanded bool, types ...any) (ToolCa
 		return ToolCall{}, nil
 	}
 	properties := tools[i].InputSchema.Properties
-	known := slices.Sorted(maps.Keys(properties))
-	if call.Arg != "" && len(known) > 0 && !slices.Contains(known, call.Arg) {
-		return call, optionError("tool %s has no argument %q; it has %s",
-			call.Name, call.Arg, known)
-	}
 	call.Arg = cmp.Or(call.Arg, tools[i].argument(types...))
-	declared, isOne := properties[call.Arg].Type.(string)
-	if call.Arg == "" || isOne && !slices.Contains(types, any(declared)) {
-		return call, optionError("tool %s has no such argument: --tool needs one that is a string "+
-			"or a number, --reply-tool a number", call.Name)
+	property, known := properties[call.Arg]
+	declared, isOne := property.Type.(string)
+	isOther := isOne && !slices.Contains(types, any(declared))
+	if call.Arg == "" || isOther || !known && len(properties) > 0 {
+		return call, optionError("tool %s has no such argument; it has %s: --tool needs a string "+
+			"or a number, --reply-tool a number", call.Name, slices.Sorted(maps.Keys(properties)))
 	}
 	return call, nil
 }
