@@ -134,9 +134,8 @@ func (s *Strays) addText(text []byte) {
 }
 
 // innerBeginning matches the beginning of a message inside another one. In a JSON text, quotes are
-// escaped, and an object with an id of its own stands behind one of the characters left out here.
-var innerBeginning = regexp.MustCompile(
-	`(?s:.)\{"jsonrpc":|[^:,\[\s]\{"(?:id|result|error)":`)
+// escaped, and an object in an object or a list stands behind one of the excluded characters.
+var innerBeginning = regexp.MustCompile(`[^:,\[\s]\{"(jsonrpc|id|result|error)":`)
 
 // hasBeginning reports whether a text that is no message has the beginning of one in it.
 func hasBeginning(text []byte) bool {
