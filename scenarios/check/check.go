@@ -106,12 +106,9 @@ func (o Options) validateClient() error {
 	command := strings.Join(o.Command, " ")
 	hasConfig := strings.Contains(command, "{config}")
 	switch {
-	case o.Config != "" && !hasConfig:
-		return errors.New(
-			`--config needs "{config}" in the command, which becomes the name of the file`)
-	case o.Config == "" && hasConfig:
-		return errors.New(
-			`"{config}" in the command needs --config, the file that it becomes a copy of`)
+	case hasConfig != (o.Config != ""):
+		return errors.New(`"{config}" in the command and --config need each other: ` +
+			`the first becomes the name of a copy of the file`)
 	case o.Config == "" && !strings.Contains(command, "{}") &&
 		!strings.Contains(command, "{command}"):
 		return errors.New(`the client has to be told its server: ` +

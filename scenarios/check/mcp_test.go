@@ -276,7 +276,7 @@ func TestATool(t *testing.T) {
 	o := serverOptions(t, "go-sdk repeat")
 	o.Only = []string{"split-utf8"}
 	f := serverChecks(t, o)["split-utf8"]
-	if f.Verdict != results.CannotTell || !strings.Contains(f.Found, "no tool echo") ||
+	if f.Verdict != results.CannotTell || !strings.Contains(f.Found, "no tool is called") ||
 		!strings.Contains(f.Found, "--tool") {
 		t.Errorf("without a flag: %s: %s", f.Verdict, f.Found)
 	}

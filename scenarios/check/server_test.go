@@ -504,7 +504,7 @@ func TestWhatIsAskedAtOnce(t *testing.T) {
 	t.Parallel()
 	for job, found := range map[string]string{
 		"ours":             ", some of them for 256 KiB",
-		"well":             "all 32 small requests were answered in their order",
+		"well":             "all 32 small requests were answered, each by its id",
 		"ours deaf@65536B": ", some of them for 256 KiB",
 	} {
 		t.Run(job, func(t *testing.T) {
@@ -591,12 +591,12 @@ func TestLargeReplies(t *testing.T) {
 			"asked for an answer of 65,536 B, the tool gave one of 20,", results.Fails},
 		{"go-sdk shorten", "give-few", "large-reply",
 			"asked for an answer of 4,096 B, the tool gave one of 2,", results.CannotTell},
-		{"go-sdk", "", "large-reply", "no tool echo", results.CannotTell},
+		{"go-sdk", "", "large-reply", "no tool is called that", results.CannotTell},
 		{"slices", "", "stray-output", "one small request", results.OK},
 		{"ours", "", "end-in-flight", "8 of 8 were answered, the largest with 262,", results.OK},
 		{"go-sdk repeat", "repeat", "end-in-flight", " of 8 were answered, the largest with ",
 			results.OK},
-		{"go-sdk", "", "end-in-flight", "large answers were not tried: no tool echo",
+		{"go-sdk", "", "end-in-flight", "large answers were not tried: no tool is called that",
 			results.CannotTell},
 	} {
 		t.Run(row.job+" "+row.tool+" "+row.situation, func(t *testing.T) {
