@@ -139,9 +139,9 @@ func AnySizeText(t results.Target) string {
 		if f.AnySize {
 			sizes := stat.FormatBytes(t.Size)
 			if 0 < f.SmallBytes && f.SmallBytes < t.Size {
-				sizes = stat.FormatBytes(f.SmallBytes) + " as of " + sizes
+				sizes = stat.FormatBytes(f.SmallBytes) + " or of " + sizes
 			}
-			return fmt.Sprintf("answers %s, of %s, then fails: %s",
+			return fmt.Sprintf("answers %s of %s, then fails: %s",
 				results.FormatCount(int(f.ServedBefore), "request"), sizes, FailureText(t))
 		}
 		text = "fails after " + results.FormatCount(int(f.ServedBefore), "answered request")

@@ -36,7 +36,7 @@ func TestDriveSaysFirstWhetherAServerPassed(t *testing.T) {
 			[]results.Target{slow, {Command: []string{"server"}, Verdict: "deaf",
 				RequestLimit: new(int64(10485759))}},
 			view.DriveResult{Limit: 10485759, Failure: "deaf"}},
-		{"not over a size", "answers 3 requests, of 140 B as of 1,024 B, then fails: no reply, " +
+		{"not over a size", "answers 3 requests of 140 B or of 1,024 B, then fails: no reply, " +
 			"process alive",
 			[]results.Target{{Command: []string{"server"}, Size: 1024, Verdict: "deaf",
 				Evidence: results.TargetEvidence{Failure: &results.FailureEvidence{
@@ -170,7 +170,7 @@ func TestTheCallsOfASizeAreNotThoseOfAllSizes(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, says := range []string{
-		"answers 400 requests, of 140 B as of 1,024 B, then fails: exited (code 3)\n",
+		"answers 400 requests of 140 B or of 1,024 B, then fails: exited (code 3)\n",
 		"  1 KiB  ok 399 of this size, then exited (code 3)\n",
 	} {
 		if !strings.Contains(text.String(), says) {

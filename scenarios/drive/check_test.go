@@ -90,7 +90,7 @@ func TestCheckSaysHowAServerBreaksOnce(t *testing.T) {
 func TestCheckSaysWhatIsNotAboutASize(t *testing.T) {
 	t.Parallel()
 	said := strings.Join(checked("calls 4", drivetest.Limit(4<<10)), "\n")
-	const want = "the server answers 3 requests, of 136 B as of 4,096 B, then fails: exited (code 1)"
+	const want = "the server answers 3 requests of 136 B or of 4,096 B, then fails: exited (code 1)"
 	if !strings.Contains(said, want) {
 		t.Errorf("said %q, want %q in it", said, want)
 	}

@@ -69,7 +69,7 @@ func TestAFailureIsSaidInWords(t *testing.T) {
 	counts := results.Target{Verdict: "deaf", Size: 1 << 10}
 	counts.Evidence.Failure = &results.FailureEvidence{AnySize: true, ServedBefore: 3,
 		SmallBytes: 140}
-	const words = "the server answers 3 requests, of 140 B as of 1,024 B, then fails: no reply, " +
+	const words = "the server answers 3 requests of 140 B or of 1,024 B, then fails: no reply, " +
 		"process alive"
 	for want, failed := range map[string]results.Target{
 		"the replay ended at message 8 to the server: no reply, process alive": ended,

@@ -80,8 +80,8 @@ var advice = map[Verdict]string{
 		"send each answer as one whole message (MCP and LSP have no chunks), one writer at a " +
 		"time, with a lock around the whole message",
 	Buffered: "its output is block-buffered, as standard output is on a pipe unless the program " +
-		"says otherwise: flush after each answer; or a child of it reads its standard input: " +
-		"start that with another",
+		"says otherwise: flush after each answer (in Python flush=True or python -u); or a child " +
+		"of it reads its standard input: start that with another",
 	InFrames: "MCP sends each message as one line, however long: its clients take frames for " +
 		"broken JSON, and wait for the answer in vain; for a client of its own: --framing adaptive",
 	Endless: "what the server writes has no end of a message: it may be in another framing, or " +
@@ -119,7 +119,7 @@ const adviceNonBlocking = "if its standard output is non-blocking (O_NONBLOCK), 
 
 // losesRest says what a non-blocking output does, and what to do about it.
 const losesRest = "a large write takes a part and refuses the rest with EAGAIN: wait for room " +
-	"and write the rest, or make it blocking"
+	"and write the rest, or make it blocking (in Python os.set_blocking(1, True))"
 
 // AdviceOnCharacters is for a server that answers only without characters of several bytes.
 const AdviceOnCharacters = "decode whole messages, not each read (in Node setEncoding, in " +
@@ -156,7 +156,7 @@ func (o *Outcome) Advice(command string) string {
 	switch {
 	case e != nil && e.Computed:
 		return adviceToInspect("it computed all that time", command) + "; its stack says what it " +
-			"computes (a debugger of its language shows it)"
+			"computes (in Python py-spy dump --pid PID)"
 	case o.Verdict == Unanswered && o.arrivals.n > 0:
 		return o.Why + "; " + o.arrivals.advice()
 	case o.advice != "":
