@@ -20,3 +20,22 @@ func TestNoProcIsNoEndOfAProcess(t *testing.T) {
 		}
 	}
 }
+
+// Other versions of the kernel give these names to the functions in which threads sleep.
+func TestKernelFunctionsBelongToCalls(t *testing.T) {
+	for function, want := range map[string]string{
+		"pipe_read":                "read",
+		"anon_pipe_write":          "write",
+		"unix_stream_read_generic": "read",
+		"ep_poll":                  "poll",
+		"do_select":                "poll",
+		"do_wait":                  "wait",
+		"futex_wait_queue":         "futex",
+		"futex_do_wait":            "futex",
+		"msleep":                   "",
+	} {
+		if got := callOf(function); got != want {
+			t.Errorf("%s: %q, want %q", function, got, want)
+		}
+	}
+}

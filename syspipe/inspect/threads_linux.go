@@ -114,24 +114,29 @@ func readThread(pid, tid int) (Thread, bool) {
 }
 
 // sleepers has parts of the names of the kernel functions in which a thread sleeps during a system
-// call. These functions change their names from version to version.
-var sleepers = map[string][]string{
-	"read":      {"pipe_read", "unix_stream_read", "unix_stream_data_wait"},
-	"write":     {"pipe_write", "sock_alloc_send", "sock_wait_for_wmem"},
-	"poll":      {"poll", "select"},
-	"wait":      {"do_wait"},
-	"nanosleep": {"hrtimer_nanosleep"},
-	"futex":     {"futex_wait"},
-	"open":      {"wait_for_partner", "fifo_open"},
+// call; the first part that a name has decides. The names change from version to version.
+var sleepers = []struct{ part, call string }{
+	{"futex_", "futex"}, // before do_wait, because of futex_do_wait
+	{"do_wait", "wait"},
+	{"hrtimer_nanosleep", "nanosleep"},
+	{"pipe_read", "read"},
+	{"unix_stream_read", "read"},
+	{"unix_stream_data_wait", "read"},
+	{"pipe_write", "write"},
+	{"sock_alloc_send", "write"},
+	{"sock_wait_for_wmem", "write"},
+	{"poll", "poll"},
+	{"select", "poll"},
+	{"wait_for_partner", "open"},
+	{"fifo_open", "open"},
 }
 
 // callOf returns the short name of the system call to which a kernel function belongs, or "" if the
 // call is not in sleepers.
 func callOf(function string) string {
-	for call, parts := range sleepers {
-		isPart := func(part string) bool { return strings.Contains(function, part) }
-		if slices.ContainsFunc(parts, isPart) {
-			return call
+	for _, s := range sleepers {
+		if strings.Contains(function, s.part) {
+			return s.call
 		}
 	}
 	return ""
