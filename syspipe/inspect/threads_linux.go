@@ -22,7 +22,7 @@ var calls = map[int]string{
 	unix.SYS_RECVFROM: "read", unix.SYS_RECVMSG: "read",
 	unix.SYS_WRITE: "write", unix.SYS_WRITEV: "write",
 	unix.SYS_SENDTO: "write", unix.SYS_SENDMSG: "write",
-	unix.SYS_CONNECT: "connect", unix.SYS_ACCEPT: "accept", unix.SYS_ACCEPT4: "accept",
+	unix.SYS_CONNECT: "connect", unix.SYS_ACCEPT4: "accept",
 	unix.SYS_PPOLL: "poll", unix.SYS_PSELECT6: "select",
 	unix.SYS_EPOLL_PWAIT: "epoll", unix.SYS_EPOLL_PWAIT2: "epoll",
 	unix.SYS_WAIT4: "wait", unix.SYS_WAITID: "wait",
