@@ -32,8 +32,10 @@ type Difference struct {
 	Framing string       // "" if it is about everything
 	Groups  []SpeedGroup // the slowest first
 	// ByDegrees says that no gap parts the machines. The slowest machine is then the first group,
-	// the fastest one the last, and the others are between them.
+	// the fastest one the last, and the others are between them. Each then has a group for every
+	// machine, the slowest first.
 	ByDegrees bool
+	Each      []SpeedGroup
 	// Cells has the measurements in which that is so; they have no framing if it is about
 	// everything. Compared has all that were clear enough.
 	Cells, Compared []results.Cell
@@ -213,13 +215,15 @@ func (g SpeedGroup) mids(values map[int]value) []float64 {
 
 // setSpeeds takes the speeds of the groups from the measurements in which they differ alone.
 func (m measured) setSpeeds(d Difference) {
-	for i, g := range d.Groups {
-		var mids []float64
-		for _, cell := range d.Cells {
-			mids = append(mids, g.mids(m[cell])...)
-		}
-		if len(mids) > 0 {
-			d.Groups[i].Speed = math.Exp(medianOf(mids))
+	for _, groups := range [][]SpeedGroup{d.Groups, d.Each} {
+		for i, g := range groups {
+			var mids []float64
+			for _, cell := range d.Cells {
+				mids = append(mids, g.mids(m[cell])...)
+			}
+			if len(mids) > 0 {
+				groups[i].Speed = math.Exp(medianOf(mids))
+			}
 		}
 	}
 }
@@ -267,6 +271,7 @@ func groupsOf(all []value, least, noise float64) []Difference {
 	if last > 1 && rest[0].isApart(rest[last], gap, 2) {
 		d := newDifference([][]value{rest[:1], rest[1:last], rest[last:]})
 		d.ByDegrees = true
+		d.Each = newDifference(slices.Collect(slices.Chunk(rest, 1))).Groups
 		found = append(found, d)
 	}
 	return found

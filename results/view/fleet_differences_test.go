@@ -225,6 +225,28 @@ func TestAFleetIsToldByItsTruth(t *testing.T) {
 			"Everything is 2.0 times faster on fast (n01 and n02) than on slow (n03, n04 and n05).",
 			compared + "raw is 1.5 times slower on n01 than on n02, n03, n04 and n05.",
 		}},
+		{"a kernel, on one machine more", with(alike(6), func(i int, m *resultstest.Machine) {
+			m.Kernel = []string{"6.8.0", "6.1.7"}[i%2]
+			m.Slow = map[string]float64{"ndjson": []float64{1.5, 1, 1.5, 1, 2, 1}[i]}
+		}), []string{
+			compared + "ndjson is 2.0 times slower on n05 and 1.5 times slower on n01 and n03 " +
+				"than on linux 6.1 (n02, n04 and n06). Only n01, n03 and n05 have linux 6.8.",
+		}},
+		{"a kernel, without a gap", with(alike(12), func(i int, m *resultstest.Machine) {
+			m.Kernel = []string{"6.8.0", "6.1.7"}[i%2]
+			m.Slow = map[string]float64{"ndjson": 1 + 0.06*float64(6*((i+1)%2)+i/2)}
+		}), []string{
+			compared + "ndjson is 1.3 times slower on linux 6.8 than on linux 6.1, and up to " +
+				"1.7 times between single machines.",
+		}},
+		{"slight differences of two framings", with(alike(12), func(i int, m *resultstest.Machine) {
+			m.Slow = map[string]float64{
+				"ndjson":         1 + 0.015*float64(i),
+				"content-length": 1 + 0.015*float64(i*7%12),
+			}
+		}), []string{
+			"By degrees, machines differ by up to 1.2 times in content-length and ndjson.",
+		}},
 		{"where two properties meet", with(alike(12), func(i int, m *resultstest.Machine) {
 			m.Kernel = []string{"6.1.7", "6.8.0"}[i%2]
 			m.CPU = []string{"one", "two"}[i/2%2]

@@ -117,7 +117,7 @@ func (c comparison) common(d stat.Difference, g stat.SpeedGroup) (phrase string,
 		}
 	}
 	fewest := min(mostExceptions, min(len(g.Members), len(others))/perException)
-	all := append(slices.Clone(factors), labelKeys(c.members)...)
+	all := c.properties()
 	var found []string // with the fewest exceptions
 	for _, factor := range all {
 		value, missing, extra := c.mostUsual(factor, g.Members, others)
@@ -164,6 +164,59 @@ func (c comparison) commonPair(all []string, machines, others []int) (string, []
 		}
 	}
 	return "", nil
+}
+
+// leastWays is how many sets of machines as large as the slower ones there must be. Then a property
+// that just these have is hardly there by chance.
+const leastWays = 100
+
+// parted returns a difference by degrees as one between two groups, if a property parts the slower
+// machines from the others. Else it returns the difference itself.
+func (c comparison) parted(d stat.Difference) stat.Difference {
+	if !d.ByDegrees || c.areRuns {
+		return d
+	}
+	n := len(d.Each)
+	ways := 1.0 // to choose the slower machines
+	for slower := 1; slower < n; slower++ {
+		ways *= float64(n-slower+1) / float64(slower)
+		if ways < leastWays {
+			continue
+		}
+		two := d
+		two.ByDegrees = false
+		two.Groups = []stat.SpeedGroup{oneGroup(d.Each[:slower]), oneGroup(d.Each[slower:])}
+		slow, fast := two.Groups[0].Members, two.Groups[1].Members
+		parts := func(property string) bool {
+			return c.parts(property, slow, fast) || c.parts(property, fast, slow)
+		}
+		if two.Ratio() >= leastRatio && slices.ContainsFunc(c.properties(), parts) {
+			return two
+		}
+	}
+	return d
+}
+
+// parts reports whether all the machines have the same value of a property, and none of the others.
+func (c comparison) parts(property string, machines, others []int) bool {
+	value, missing, extra := c.mostUsual(property, machines, others)
+	return value != "" && len(missing)+len(extra) == 0
+}
+
+// properties lists what machines may have in common.
+func (c comparison) properties() []string {
+	return append(slices.Clone(factors), labelKeys(c.members)...)
+}
+
+// oneGroup makes one group of the groups of single machines.
+func oneGroup(each []stat.SpeedGroup) stat.SpeedGroup {
+	var all stat.SpeedGroup
+	for _, g := range each {
+		all.Members = append(all.Members, g.Members...)
+	}
+	slices.Sort(all.Members)
+	all.Speed = each[len(each)/2].Speed
+	return all
 }
 
 // factors returns the properties that may influence figures, and the labels in sentences.

@@ -22,14 +22,33 @@ func isTrip(c results.Cell) bool { return c.Pattern == results.PatternRoundtrip 
 func newComparison(members []stat.Member) comparison {
 	found := stat.Differences(members)
 	c := comparison{members: members, differences: found, speeds: stat.Speeds(members, found)}
+	for i, d := range found {
+		found[i] = c.parted(d)
+	}
 	c.joinFramings()
 	return c
 }
 
 func (c comparison) sentences() []string {
+	isSlight := func(d stat.Difference) bool {
+		return d.ByDegrees && d.Framing != "" && d.Ratio() < slightRatio
+	}
+	slight := selected(c.differences, isSlight)
 	var all []string
 	for _, d := range c.differences {
-		all = append(all, capitalised(c.sentence(d)))
+		if !isSlight(d) || len(slight) == 1 {
+			all = append(all, capitalised(c.sentence(d)))
+		}
+	}
+	if len(slight) > 1 {
+		most := 0.0
+		var names []string
+		for _, d := range slight {
+			most = max(most, d.Ratio())
+			names = append(names, results.FramingPhrase(d.Framing))
+		}
+		all = append(all, fmt.Sprintf("By degrees, machines differ by up to %s times in %s.",
+			results.FormatNumber(most, 2), joinAnd(slices.Compact(names))))
 	}
 	if alike := c.alike(); alike > 1 {
 		if len(all) == 0 {
@@ -80,14 +99,24 @@ func (c comparison) sentence(d stat.Difference) string {
 		parts = append(parts, results.FormatNumber(ratio, 2)+change+c.place(d, g))
 	}
 	text := c.subject(d) + joinAnd(parts) + " than " + c.place(d, usual)
-	if d.ByDegrees {
+	switch {
+	case d.ByDegrees:
 		text += ", with " + c.count(len(d.Groups[1].Members)) + " in between"
+	case len(d.Each) > 0: // see [comparison.parted]
+		each := stat.Difference{Groups: d.Each}
+		text += ", and up to " + results.FormatNumber(each.Ratio(), 2) +
+			" times between single machines"
 	}
 	if len(d.Cells) < len(d.Compared) {
 		text += ", in " + measurementsOf(d)
 	}
 	text += "."
 	if c.isUnexplained(d) {
+		odd := oneGroup(groups[:len(groups)-1])
+		two := stat.Difference{Groups: []stat.SpeedGroup{odd, usual}}
+		if common, _ := c.common(two, odd); common != "" {
+			return text + " Only " + c.names(odd.Members) + " have " + common + "."
+		}
 		text += " No recorded property is common to these alone."
 	}
 	return text
@@ -147,6 +176,9 @@ func (c comparison) subject(d stat.Difference) string {
 	}
 	return "compared with other framings, " + phrase + verb
 }
+
+// slightRatio is the ratio below which one sentence is enough for all differences by degrees.
+const slightRatio = 1.25
 
 // leastRatio is the smallest ratio between two figures that is worth telling: a tenth.
 const leastRatio = 1.1
