@@ -249,7 +249,7 @@ func ChunkWaits(who string, pairs [][2]stat.Row) string {
 	for _, pair := range pairs {
 		whole, chunked := pair[0], pair[1]
 		reader := "behind a reader of " + fieldText(whole.Cell, "drain")
-		if WaitsDiffer(whole, chunked) {
+		if waitsDiffer(whole, chunked) {
 			waits = append(waits, fmt.Sprintf("%s instead of %s %s",
 				metricText(chunked, "due.p50"), metricText(whole, "due.p50"), reader))
 		} else {
@@ -265,9 +265,9 @@ func ChunkWaits(who string, pairs [][2]stat.Row) string {
 	return who + " waits " + strings.Join(waits, ", ")
 }
 
-// WaitsDiffer reports whether small messages certainly wait longer or shorter behind chunks than
+// waitsDiffer reports whether small messages certainly wait longer or shorter behind chunks than
 // behind whole messages: in the rounds, by figures that are not rough, or in every sample.
-func WaitsDiffer(whole, chunked stat.Row) bool {
+func waitsDiffer(whole, chunked stat.Row) bool {
 	metric := stat.MustMetric("due.p50")
 	ratio := stat.PairedRatio(metric, chunked.Records, whole.Records)
 	if ratio.Below(1) || ratio.Above(1) {

@@ -166,28 +166,17 @@ func (d Decision) gambleText() string {
 	if at == "" {
 		return ""
 	}
-	var losses []string // at other placements
-	for _, place := range d.places() {
-		e, ok := d.ratio("goodput", best, place, "stream", movingReader)
-		if ok && view.Judge(e, 1) == view.Loss {
-			losses = append(losses, view.TimesAsFast(e)+" "+results.PlacementPhrase(place))
-		}
-	}
-	text := fmt.Sprintf(" Only if you know that the ends run %s, use %s: %s. ",
-		results.PlacementPhrase(at), best, view.TimesAsFast(gain))
-	if len(losses) == 0 {
-		return text + "Elsewhere, it may lose."
-	}
-	return text + "Elsewhere, it is " + strings.Join(losses, ", ") + "."
+	return fmt.Sprintf(" Only if you know that the ends run %s, use %s: %s. "+
+		"Elsewhere, it may lose.", results.PlacementPhrase(at), best, view.TimesAsFast(gain))
 }
 
 // chunkAdvice says when to use chunks, and how long small messages then wait.
 func (d Decision) chunkAdvice() string {
-	waits := d.waits(Choice{Chunk: d.Chunk})
-	if d.Chunk == 0 || waits == "" {
+	if d.Chunk == 0 {
 		return ""
 	}
-	return "Use chunk frames only if small messages must not wait behind large ones. " + waits
+	return "Use chunk frames only if small messages must not wait behind large ones. " +
+		d.waits(Choice{Chunk: d.Chunk}) + " No other size is certainly better."
 }
 
 // waits says how long small messages wait behind large ones with a choice, compared with whole

@@ -13,12 +13,12 @@ import (
 )
 
 // A Decision says whether a larger pipe or smaller writes are worth it (field Lever), and which
-// chunk size is best if small messages must not wait behind large ones (field Chunk). If Unproven
-// is set, Lever is only a change to try, and Chunk what looked best.
+// chunk size to use if small messages must not wait behind large ones (field Chunk). If Unproven is
+// set, Lever is only a change to try.
 type Decision struct {
 	Objective Objective `json:"objective"`
 	Lever     Choice    `json:"lever"`              // the advice for a reader that only moves bytes
-	Chunk     int       `json:"chunk,omitempty"`    // best chunk size, in bytes
+	Chunk     int       `json:"chunk,omitempty"`    // chunk size, in bytes
 	Unproven  string    `json:"unproven,omitempty"` // why the records prove nothing, or ""
 
 	grid
@@ -319,56 +319,49 @@ func (d *Decision) decideLever() {
 	}
 }
 
-// decideChunk finds the best chunk size, even if it is not better than whole messages. It prefers
-// sizes of which noise hides no wait.
+// chunkSizes are the sizes of [choices] that have chunks, the usual one first.
+var chunkSizes = []Choice{
+	{Chunk: 16 << 10}, {Chunk: 4 << 10}, {Chunk: 60 << 10}, {Chunk: 256 << 10},
+}
+
+// decideChunk sets Chunk to the usual size, or to one that is certainly better, even if whole
+// messages are better still. A size of which no wait was measured is no choice.
 func (d *Decision) decideChunk() {
-	best := math.Inf(-1)
-	isCertain := false // whether noise hides no wait of the best size
-	for _, c := range choices {
-		if c.Chunk == 0 {
+	for _, c := range chunkSizes {
+		if len(d.waitPairs(c)) == 0 {
 			continue
 		}
-		value, ok := d.chunkValue(c)
-		isHidden := func(pair [2]stat.Row) bool { return !view.WaitsDiffer(pair[0], pair[1]) }
-		certain := !slices.ContainsFunc(d.waitPairs(c), isHidden)
-		isBetter := certain && !isCertain || certain == isCertain && value > best
-		if ok && isBetter {
-			best = value
-			isCertain = certain
+		if d.Chunk == 0 || d.isBetterChunk(c, Choice{Chunk: d.Chunk}) {
 			d.Chunk = c.Chunk
 		}
 	}
 }
 
-// chunkValue returns the logarithm of speed ÷ waitʷ, where w is waitWeight. The speed and the
-// wait are those of chunks relative to whole messages.
-func (d *Decision) chunkValue(c Choice) (float64, bool) {
-	speed, ok := d.chunkSpeed(c)
-	if !ok {
-		return 0, false
-	}
-	value := math.Log(speed.Median)
-	for _, r := range slowReaders {
-		shorter, ok := d.ratio(waitMetric, c, "free", bench.PatternMixed, r)
-		if !ok {
-			return 0, false
-		}
-		weight := d.Objective.waitWeight() / float64(len(slowReaders))
-		value += weight * math.Log(shorter.Median)
-	}
-	return value, true
-}
-
-// chunkSpeed returns the speed of chunks divided by that of whole messages. Below 1, chunks are
-// slower. If both processes share a CPU, it compares CPU times, which other programs do not change.
-func (d *Decision) chunkSpeed(c Choice) (stat.Estimate, bool) {
+// isBetterChunk reports whether speed ÷ waitʷ, where w is waitWeight, is certainly larger with
+// chunks of c than with those of other. If both processes share a CPU, the speed is by CPU time,
+// which other programs do not change.
+func (d Decision) isBetterChunk(c, other Choice) bool {
 	place := d.places()[0]
+	metric := "goodput"
 	if place == "same" {
-		if e, ok := d.ratio("cpu", c, place, "stream", movingReader); ok {
-			return e, true
-		}
+		metric = "cpu"
 	}
-	return d.ratio("goodput", c, place, "stream", movingReader)
+	speed, ok := d.ratioTo(other, metric, c, place, "stream", movingReader)
+	if !ok {
+		return false
+	}
+	gain := math.Log(speed.Median)
+	variance := math.Pow(halfWidth(speed), 2)
+	weight := d.Objective.waitWeight() / float64(len(slowReaders))
+	for _, r := range slowReaders {
+		shorter, ok := d.ratioTo(other, waitMetric, c, "free", bench.PatternMixed, r)
+		if !ok {
+			return false
+		}
+		gain += weight * math.Log(shorter.Median)
+		variance += math.Pow(weight*halfWidth(shorter), 2)
+	}
+	return gain > math.Sqrt(variance)
 }
 
 // waitMetric is the metric of how long small messages wait: the median of the times from when a

@@ -405,9 +405,24 @@ func TestAGambleIsNoAdvice(t *testing.T) {
 	}
 	text := strings.Join(d.Answer(nil).Sentences, " ")
 	const gamble = "Only if you know that the ends run on two CPUs, use writes of 16 KiB: 2.4 " +
-		"times as fast. Elsewhere, it is 0.41 times as fast on one CPU."
+		"times as fast. Elsewhere, it may lose."
 	if !strings.Contains(text, gamble) {
 		t.Errorf("no %q in\n%s", gamble, text)
+	}
+}
+
+// Noise picks no size of chunks: the usual one stays, and the answer says that no other is
+// certainly better.
+func TestTheUsualChunkSizeStaysUnlessAnotherIsCertainlyBetter(t *testing.T) {
+	noisy := usual
+	noisy.noise = 0.7
+	noisy.brief = true
+	for seed := range uint64(8) {
+		d := Decide(noisy.records(12, seed), Balanced)
+		text := strings.Join(d.Answer(nil).Sentences, "\n")
+		if d.Chunk != 16<<10 || !strings.Contains(text, "No other size is certainly better.") {
+			t.Errorf("seed %d: chunks of %d B in\n%s", seed, d.Chunk, text)
+		}
 	}
 }
 
