@@ -160,7 +160,7 @@ func TestAGainIsJudgedByItsRounds(t *testing.T) {
 	}
 	c := chartOfName(t, set, "write-size")
 	want := "Too noisy to tell whether a larger pipe or smaller writes carry 1,000,000 B " +
-		"faster; more samples may tell more"
+		"faster on one CPU; more samples may tell more"
 	if c.Title != want {
 		t.Errorf("title %q, want %q", c.Title, want)
 	}

@@ -128,20 +128,23 @@ func (r rows) leverOf(row stat.Row, usual int, panel func(stat.Row) string) leve
 func (r rows) writeSizeTitle(usual int, panel func(stat.Row) string) string {
 	r = r.where(func(row stat.Row) bool { return row.Cell.Placement != "free" })
 	var gains []lever
-	noisy := false
+	var noisy []string // panels
 	for _, row := range r.all {
 		l := r.leverOf(row, usual, panel)
 		effect := view.Judge(l.gain, view.GainThatCounts)
-		noisy = noisy || effect == view.Unclear && l.gain.N > 0
+		isNoisy := effect == view.Unclear && l.gain.N > 0
+		if isNoisy && !slices.Contains(noisy, panel(row)) {
+			noisy = append(noisy, panel(row))
+		}
 		if effect == view.Gain {
 			gains = append(gains, l)
 		}
 	}
 	size := view.SizeTitle(r.all[0].Cell.Size)
 	switch {
-	case len(gains) == 0 && noisy:
+	case len(gains) == 0 && len(noisy) > 0:
 		return "Too noisy to tell whether a larger pipe or smaller writes carry " + size +
-			" faster" + moreTell
+			" faster on " + strings.Join(noisy, " and ") + moreTell
 	case len(gains) == 0:
 		return "Neither a larger pipe nor smaller writes carry " + size + " much faster"
 	}
