@@ -197,6 +197,15 @@ func TestTheTimeHidesNoFailure(t *testing.T) {
 	}
 }
 
+// A binary that fails in silence is told to have given no reason.
+func TestASilentFailureHasNoReason(t *testing.T) {
+	for _, text := range []string{"", "BenchmarkA-2 \t 1 \t 63490 ns/op\n"} {
+		if got := reasonOf(text, ""); got != "it gave no reason" {
+			t.Errorf("%q: got %q", text, got)
+		}
+	}
+}
+
 // A benchmark with a result is not the one that panicked.
 func TestAPanicIsNotOfABenchmarkThatEnded(t *testing.T) {
 	const panicked = "panic: boom\n\ngoroutine 9 [running]:"

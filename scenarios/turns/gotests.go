@@ -101,7 +101,7 @@ func reasonOf(text, stderr string) string {
 	if strings.Contains(begun, " ns/op") { // it has ended, and the next one was not named yet
 		begun = ""
 	}
-	return strings.Trim(begun+": "+lastWords(stderr), ": ")
+	return cmp.Or(strings.Trim(begun+": "+lastWords(stderr), ": "), "it gave no reason")
 }
 
 // lastWords returns the line of a Go program's panic, or else the first line on standard error and
