@@ -368,6 +368,8 @@ func TestFewPairsOfMemory(t *testing.T) {
 			stat.NoChange, ""},
 		{"twice some bytes", lines(0, 0, 0, 0, 0, 0), lines(0, 0, 0, 0, 2, 2), stat.NoVerdict,
 			"many figures are 0, and a ratio needs figures above 0"},
+		{"less of some", lines(1, 0, 1, 1, 0, 1), lines(0, 0, 0, 0, 0, 0),
+			stat.NoChange, "no new figure is above an old one"},
 		{"many of none", lines(0, 0, 0, 0, 0, 0), lines(0, 4864, 4864, 4864, 4864, 4864),
 			stat.NoVerdict, "many figures are 0, and a ratio needs figures above 0"},
 	} {

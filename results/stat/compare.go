@@ -327,7 +327,7 @@ func (c *Comparison) addTimes(times []Change, o CompareOptions) {
 			change.Basis = fmt.Sprintf("fewer than %d lines on a side: use -count %d",
 				LeastSamples, LeastSamples)
 		case min(len(oldLogs), len(newLogs)) < LeastSamples:
-			change.Verdict, change.Basis = NoVerdict, manyAreZero
+			change.judgeZeros()
 		default:
 			change.logRatio = medianOfLines(newLogs).minus(medianOfLines(oldLogs))
 		}
@@ -335,8 +335,17 @@ func (c *Comparison) addTimes(times []Change, o CompareOptions) {
 	}
 }
 
-// manyAreZero is why a change has no ratio.
-const manyAreZero = "many figures are 0, and a ratio needs figures above 0"
+// judgeZeros gives the verdict on figures of which too many are 0 for a ratio.
+func (c *Change) judgeZeros() {
+	c.Verdict = NoVerdict
+	c.Basis = "many figures are 0, and a ratio needs figures above 0"
+	isLower := slices.Max(c.After.Values) <= slices.Min(c.Before.Values)
+	if isLower && c.Before.Metric.Better == Lower {
+		c.Verdict = NoChange
+		c.Basis = "no new figure is above an old one"
+		c.worst = 0
+	}
+}
 
 func logsOf(values []float64) []float64 {
 	var logs []float64

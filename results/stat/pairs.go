@@ -80,7 +80,7 @@ func comparePairs(before, after Dataset, perOld, perNew [][]Series, o CompareOpt
 			change.Basis = fmt.Sprintf("%s: a verdict takes at least %d",
 				results.FormatCount(pairs, "pair"), LeastPairs)
 		case len(logs) < LeastPairs:
-			change.Verdict, change.Basis = NoVerdict, manyAreZero
+			change.judgeZeros()
 		default:
 			change.logRatio = logEstimate{pairs: logs, n: len(logs)}
 		}

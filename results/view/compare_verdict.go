@@ -146,6 +146,8 @@ func (t *tally) add(ch stat.Change) {
 	case ch.Verdict == stat.NoChange && ch.Before.Metric.Counter && !isByChance(ch):
 		t.equal++
 		t.isSearched = t.isSearched || ch.New.AtLeast
+	case ch.Verdict == stat.NoChange && math.IsInf(ch.Worse(), -1): // it fell to 0
+		t.likelyBetter++
 	case ch.Verdict == stat.NoChange:
 		t.same++
 		t.within = max(t.within, math.Abs(ch.Worse()))

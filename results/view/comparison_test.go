@@ -395,6 +395,25 @@ func TestCountsOfAComparisonAgree(t *testing.T) {
 	}
 }
 
+// A figure that fell to 0 has no ratio to be within.
+func TestAFigureThatFellToNoneIsLikelyBetter(t *testing.T) {
+	side := func(values ...float64) stat.Dataset {
+		m := stat.Metric{Name: "B/op", Better: stat.Lower}
+		s := stat.Series{Metric: m, Values: values, Figure: stat.Median(values), Messages: 1}
+		return stat.Dataset{Series: []stat.Series{s}}
+	}
+	old, new := side(1, 0, 1, 1, 0, 1), side(0, 0, 0, 0, 0, 0)
+	c := stat.CompareTextPairs(old, new, stat.CompareOptions{})
+	const want = "Nothing got worse (time was not compared); 1 figure likely got better."
+	var out strings.Builder
+	if err := WriteComparison(&out, c, FormatTable, Options{Width: 100}); err != nil {
+		t.Fatal(err)
+	}
+	if !strings.HasPrefix(out.String(), want) {
+		t.Errorf("no %q:\n%s", want, out.String())
+	}
+}
+
 // A count that differs by chance is named, and is none that did not change.
 func TestACountThatVariesIsNamed(t *testing.T) {
 	side := func(reads ...float64) stat.Dataset {
