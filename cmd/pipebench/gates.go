@@ -96,7 +96,8 @@ func (g *gateFlags) checkMetrics(c *stat.Comparison) error {
 		return nil
 	}
 	advice := ""
-	if strings.HasSuffix(missing, "/op") && slices.Contains(c.Names, "ns/op") {
+	lacksMemory := slices.Contains(c.Names, "ns/op") && !slices.Contains(c.Names, "B/op")
+	if strings.HasSuffix(missing, "/op") && lacksMemory {
 		advice = "; give -test.benchmem for memory"
 	}
 	return usageError(fmt.Errorf("--metric %s: not compared between the two; compared are %s%s",
@@ -156,6 +157,7 @@ func worseText(c *stat.Comparison, failAbove float64) string {
 // hint says why a comparison cannot tell whether there is a change as large as limit, and what to
 // do about that.
 func (g *gateFlags) hint(c *stat.Comparison, limit float64) string {
+	isNoisy := func(ch stat.Change) bool { return ch.LacksVerdict() && ch.Verdict == stat.TooNoisy }
 	isOpen := func(ch stat.Change) bool { return ch.LacksVerdict() && ch.Verdict != stat.TooNoisy }
 	open := slices.IndexFunc(c.Changes, isOpen)
 	switch {
@@ -167,6 +169,8 @@ func (g *gateFlags) hint(c *stat.Comparison, limit float64) string {
 	case !slices.ContainsFunc(c.Changes, stat.Change.Gating):
 		return "nothing that was compared can gate; times need both ends on one CPU " +
 			"(--placement same), exact counters the same work in every sample"
+	case open >= 0 && limit > 0 && c.Pairs > 0 && slices.ContainsFunc(c.Changes, isNoisy):
+		return c.Changes[open].Basis + "; for the rest, " + g.pace.advice(c.PairsFor(limit))
 	case open >= 0: // more runs do not settle it
 		return c.Changes[open].Basis
 	case limit == 0: // neither do they settle this

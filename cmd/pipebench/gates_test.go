@@ -59,6 +59,37 @@ func TestAFailedGateSaysHowSureItIs(t *testing.T) {
 	}
 }
 
+// The option that measures memory is named only where memory was not measured.
+func TestAMistypedMetricOfMemoryIsNoMissingMemory(t *testing.T) {
+	g := &gateFlags{metrics: []string{"alocs/op"}}
+	for _, measured := range []bool{false, true} {
+		names := []string{"ns/op"}
+		if measured {
+			names = []string{"B/op", "allocs/op", "ns/op"}
+		}
+		err := g.checkMetrics(&stat.Comparison{Names: names})
+		if err == nil || strings.Contains(err.Error(), "-test.benchmem") == measured {
+			t.Errorf("memory is measured: %t: %v", measured, err)
+		}
+	}
+}
+
+// A figure that no run can settle hides no advice on those that more runs settle.
+func TestAdviceOnTimesStandsBesideOpenFigures(t *testing.T) {
+	bytes := stat.Change{Metric: "B/op", Verdict: stat.NoVerdict, Basis: "many figures are 0"}
+	cpu := stat.Change{Metric: "ns/op", Verdict: stat.TooNoisy}
+	c := &stat.Comparison{Pairs: 5, Changes: []stat.Change{bytes, cpu}}
+	g := &gateFlags{pace: pace{pairs: 5, inPairs: time.Second, noise: "this noise"}}
+	hint := g.hint(c, 0.05)
+	for _, want := range []string{
+		"many figures are 0; for the rest, at this noise ", "--max-time",
+	} {
+		if !strings.Contains(hint, want) {
+			t.Errorf("no %q in %s", want, hint)
+		}
+	}
+}
+
 // A gate without a verdict names no count that is only shown as the reason.
 func TestFiguresThatAreOnlyShownLeaveNoVerdictOpen(t *testing.T) {
 	for _, isShownOnly := range []bool{false, true} {
