@@ -173,7 +173,7 @@ var lives = []Situation{
 		Advice: "remove temporary files at the end; start the program itself where a wrapper " +
 			"takes most of the time"},
 	{Name: "memory-growth",
-		Title: "10,000 requests are made, and more where memory grows",
+		Title: "up to 50,000 requests are made, and more where memory grows",
 		Advice: "forget a request when it is answered: look at maps by id, listeners, and logs " +
 			"in memory"},
 	{Name: "mcp-opening",

@@ -28,19 +28,26 @@ type memoryUse struct {
 const (
 	usualRequests = 10_000 // per round of measurements
 	memoryPoints  = 20     // measurements per round
+	// How many rounds are made even if memory does not grow: until its heap is full for the first
+	// time, a process may use again the room of requests that are answered.
+	memoryRounds = 5
 	// How long a round of requests may take. At least half of the requests are made, even if they
-	// take longer.
+	// take longer. No further round begins after this time if memory does not grow.
 	memoryTime = 10 * time.Second
 
-	memoryMinor = 100 // bytes per request; slower growth may come from an allocator alone
-	memoryShare = 50  // growth by less than 1/memoryShare of the memory in use does not count
-	// A leak counts only if memory grows to this many times its first size. A heap may double
-	// before its garbage is collected, and a history of limited length may triple the memory.
+	memoryMinor = 100     // bytes per request; slower growth may come from an allocator alone
+	memoryShare = 50      // growth by less than 1/memoryShare of the memory in use does not count
+	firstHeap   = 4 << 20 // bytes that a heap may take before anything is collected, as in Go
+	// A leak counts only if memory grows to leakGrowth times its first size, or by more than two
+	// first heaps in leakRounds rounds. A heap may double before its garbage is collected, and a
+	// history of limited length may triple the memory.
 	leakGrowth = 4
+	leakRounds = 10
 )
 
 // watchesMemory judges whether memory grows with the number of requests. Even without a leak it may
-// grow at first, so only growth that goes on for three rounds of requests counts.
+// grow at first, so only growth counts that goes on for three rounds of requests, and is at least
+// half as fast as when half of the requests were made.
 func watchesMemory(ctx context.Context, c *serverCase) error {
 	_, known := c.server.Process.Resident()
 	if !known {
@@ -48,28 +55,34 @@ func watchesMemory(ctx context.Context, c *serverCase) error {
 	}
 	m := &memoryUse{}
 	began := time.Now()
-	firstRate := 0.0 // bytes per request
+	var rates []float64 // bytes per request, after each round
 	firstUse := int64(0)
 	for round := 1; ; round++ {
 		served, err := c.measureMemory(ctx, m)
 		if err != nil || !served {
 			return err
 		}
-		if !m.grows() {
-			c.ok("%s", m)
+		took := time.Since(began)
+		if !m.grows() && (round >= memoryRounds || took > memoryTime) {
+			c.ok("%s; growth by less than %d B a request would not show", m, m.hidden())
 			return nil
 		}
+		rates = append(rates, m.growth.Slope)
 		if round == 1 {
-			firstRate = m.growth.Slope
 			firstUse = m.from
 		}
-		leaks := m.growth.Interval.Lo >= firstRate/2 && m.to >= leakGrowth*firstUse
-		if round >= 3 && leaks {
+		if round < 3 {
+			continue
+		}
+		isLong := round >= leakRounds && m.to-firstUse > 2*firstHeap
+		isLarge := m.to >= leakGrowth*firstUse
+		isSteady := m.growth.Interval.Lo >= rates[round/2-1]/2
+		if m.grows() && isSteady && (isLarge || isLong) {
 			break
 		}
-		if round >= 3 && time.Since(began) > 3*memoryTime {
+		if took > 3*memoryTime {
 			c.cannotTell("%s, by %.0f B at first, and by %s in all: whether it stops "+
-				"cannot be told", m, firstRate, results.FormatSize(m.to-firstUse))
+				"cannot be told", m, rates[0], results.FormatSize(m.to-firstUse))
 			return nil
 		}
 	}
@@ -88,6 +101,12 @@ func (m *memoryUse) String() string {
 // grows reports whether memory certainly grew, by both memoryMinor and memoryShare.
 func (m *memoryUse) grows() bool {
 	return m.growth.Interval.Lo >= memoryMinor && m.to-m.from >= m.from/memoryShare
+}
+
+// hidden returns the rate, in bytes per request, up to which growth would not show.
+func (m *memoryUse) hidden() int64 {
+	later := m.after[len(m.after)-1] - m.after[len(m.after)/2] // requests
+	return max(memoryMinor, max(firstHeap, m.from/memoryShare)/int64(later))
 }
 
 // measureMemory makes a round of requests, and measures the server's memory meanwhile. If an answer

@@ -353,7 +353,14 @@ func (s *specimen) refuse(id string) {
 		s.late = true
 		return
 	case s.is("leaky"):
-		s.leak = append(s.leak, bytes.Repeat([]byte("l"), 64<<10))
+		s.keep(64 << 10)
+	case s.is("leaky-later") && s.requests > 500: // until then, its heap has room
+		s.keep(16 << 10)
+	case s.is("leaky-warmed"):
+		if s.requests < 400 {
+			s.keep(56 << 10)
+		}
+		s.keep(8 << 10)
 	case s.is("uncollected"):
 		s.fill(3 << 10)
 	case s.is("remembering"):
@@ -373,6 +380,9 @@ func (s *specimen) refuse(id string) {
 	}
 	io.WriteString(os.Stdout, answer)
 }
+
+// keep takes memory and never forgets it.
+func (s *specimen) keep(size int) { s.leak = append(s.leak, bytes.Repeat([]byte("l"), size)) }
 
 // fill writes into the heap, behind what the request before it wrote.
 func (s *specimen) fill(size int) {
