@@ -138,7 +138,11 @@ func namesResults(word string) (bool, error) {
 	if len(words) == 0 {
 		return false, usageError(errors.New("a command is empty"))
 	}
-	if _, err := turns.Find(words[0]); err != nil {
+	_, err = turns.Find(words[0])
+	if err != nil && filepath.Ext(words[0]) == ".jsonl" {
+		return false, fmt.Errorf("%s: no such file", word)
+	}
+	if err != nil {
 		return false, fmt.Errorf("%s: no such file, and no such command", word)
 	}
 	return false, nil

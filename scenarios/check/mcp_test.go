@@ -287,6 +287,18 @@ func TestATool(t *testing.T) {
 	}
 }
 
+// If an encoding lost characters, the pieces in which they were sent are not to blame.
+func TestAnEncodingThatLosesCharacters(t *testing.T) {
+	t.Parallel()
+	o := serverOptions(t, "go-sdk latin")
+	o.Only = []string{"split-utf8"}
+	o.Tool = "repeat"
+	f := serverChecks(t, o)["split-utf8"]
+	if f.Verdict != results.Fails || !strings.HasPrefix(f.Advice, "read and write UTF-8") {
+		t.Errorf("%s: %s; %s", f.Verdict, f.Found, f.Advice)
+	}
+}
+
 // Each breaks one rule, which is named; the first two break none.
 func TestServersThatBreakARuleOfMCP(t *testing.T) {
 	t.Parallel()

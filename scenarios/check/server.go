@@ -280,8 +280,9 @@ func (c *serverCase) judgeOutcome(out target.Outcome) {
 }
 
 // adviseOn sets the advice if the outcome says more of the fault than the test does: an answer came
-// late, mixed with another one, or only its beginning came.
+// late, mixed with another one, or only its beginning came, or the cause is known.
 func (c *serverCase) adviseOn(out target.Outcome) {
+	c.Advice = cmp.Or(c.Advice, out.Remedy)
 	switch out.Verdict {
 	case target.Late, target.Mixed, target.Truncated:
 		c.Advice = cmp.Or(c.Advice, out.Advice(""))

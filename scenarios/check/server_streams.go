@@ -7,6 +7,7 @@ import (
 	"math"
 	"regexp"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/pipebench/pipebench/results"
@@ -403,7 +404,12 @@ func (c *serverCase) requestForReply(size int) (*target.Request, error) {
 	if c.protocol.Demand != nil {
 		return c.protocol.Demand(size), nil
 	}
-	return c.echo(size)
+	r, err := c.echo(size)
+	if tool, arg, known := strings.Cut(c.protocol.Call, " "); err != nil && known {
+		err = fmt.Errorf("%w, or one that makes as much as a number says "+
+			"(--tool %s --arg %s may)", err, tool, arg)
+	}
+	return r, err
 }
 
 // judgeReply judges an answer that should have this size. The parameter earlier names the largest

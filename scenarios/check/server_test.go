@@ -594,6 +594,9 @@ func TestLargeReplies(t *testing.T) {
 		{"go-sdk shorten", "give-few", "large-reply",
 			"asked for an answer of 4,096 B, the tool gave one of 2,", results.CannotTell},
 		{"go-sdk", "", "large-reply", "no tool is called that", results.CannotTell},
+		{"go-sdk shorten", "", "large-reply", "name one (--tool, --arg), or one that " +
+			"makes as much as a number says (--tool give --arg bytes may)",
+			results.CannotTell},
 		{"slices", "", "stray-output", "one small request", results.OK},
 		{"ours", "", "end-in-flight", "8 of 8 were answered, the largest with 262,", results.OK},
 		{"go-sdk repeat", "repeat", "end-in-flight", " of 8 were answered, the largest with ",

@@ -50,11 +50,13 @@ func init() {
 			s := mcp.NewServer(&mcp.Implementation{Name: "specimen", Version: "1"}, nil)
 			switch arg {
 			case "repeat":
-				addRepeat(s, 1<<30)
+				addRepeat(s, func(text string) string { return text })
 			case "shorten":
-				addRepeat(s, 20_000)
+				addRepeat(s, func(text string) string { return text[:min(len(text), 20_000)] })
 				addGive(s, "give", 20_000)
 				addGive(s, "give-few", 2000)
+			case "latin": // its encoding has no Chinese characters
+				addRepeat(s, func(text string) string { return strings.ReplaceAll(text, "漢", "?") })
 			}
 			err = s.Run(context.Background(), &mcp.StdioTransport{})
 		case "framed":
@@ -79,9 +81,9 @@ func init() {
 	}
 }
 
-// addRepeat adds a tool that returns its text, at most so many bytes of it, under a name that
-// nobody guesses.
-func addRepeat(s *mcp.Server, most int) {
+// addRepeat adds a tool that returns what change makes of its text, under a name that nobody
+// guesses.
+func addRepeat(s *mcp.Server, change func(string) string) {
 	type input struct {
 		Text string `json:"text"`
 	}
@@ -89,8 +91,7 @@ func addRepeat(s *mcp.Server, most int) {
 		func(
 			_ context.Context, _ *mcp.CallToolRequest, in input,
 		) (*mcp.CallToolResult, any, error) {
-			text := in.Text[:min(len(in.Text), most)]
-			content := []mcp.Content{&mcp.TextContent{Text: text}}
+			content := []mcp.Content{&mcp.TextContent{Text: change(in.Text)}}
 			return &mcp.CallToolResult{Content: content}, nil, nil
 		})
 }

@@ -404,8 +404,25 @@ func TestFindLimitsTriesCharacters(t *testing.T) {
 	}
 }
 
+// If an encoding lost characters, where they were cut does not matter.
+func TestFindLimitsNamesAnEncodingThatLosesCharacters(t *testing.T) {
+	t.Parallel()
+	var set results.Set
+	d := begin(t, drive.Options{Command: python(t, escaping, "latin", "0")})
+	if _, err := d.FindLimits(t.Context(), 1<<16, keepIn(&set)); err != nil {
+		t.Fatal(err)
+	}
+	last := set.Targets[len(set.Targets)-1]
+	advice := last.Evidence.Advice
+	if !last.FailsOnCharacters() || !strings.Contains(advice, "read and write UTF-8") ||
+		strings.Contains(advice, "decode whole messages") {
+		t.Errorf("found %+v, advice %q", last, advice)
+	}
+}
+
 // escaping is an MCP server that writes each é as \u00e9, and ends at the first request that is
-// too long in this form, at the first such answer, or at the first é.
+// too long in this form, at the first such answer, or at the first é. In the mode "latin" it answers
+// with "?" for characters that are not in Latin-1.
 const escaping = `
 import json, sys
 mode, most = sys.argv[1], int(sys.argv[2])
@@ -424,7 +441,9 @@ for line in sys.stdin.buffer:
     elif m["method"] == "tools/list":
         a["result"] = {"tools": tools}
     elif m["method"] == "tools/call":
-        a["result"] = {"content": [{"type": "text", "text": m["params"]["arguments"]["text"]}]}
+        text = m["params"]["arguments"]["text"]
+        if mode == "latin": text = text.encode("latin-1", "replace").decode("latin-1")
+        a["result"] = {"content": [{"type": "text", "text": text}]}
     else:
         a["error"] = {"code": -32601, "message": "no such method"}
     answer = json.dumps(a)

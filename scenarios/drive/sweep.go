@@ -1,6 +1,7 @@
 package drive
 
 import (
+	"cmp"
 	"context"
 	"math"
 	"time"
@@ -327,7 +328,8 @@ func (s *series) record() *results.Target {
 		switch {
 		case s.characters:
 			t.Evidence.Failure.Characters = true
-			t.Evidence.Advice = s.out.Why + "; " + target.AdviceOnCharacters
+			t.Evidence.Advice = s.out.Why + "; " +
+				cmp.Or(s.out.Remedy, target.AdviceOnCharacters)
 		case t.Evidence.Failure != nil: // nil for InFrames
 			t.Evidence.Failure.ServedOfSize = s.served + s.warmups
 		}

@@ -137,7 +137,7 @@ func checkStamps(payload []byte, text string) (out Outcome, known bool) {
 	case isCopy && first != asked:
 		out := wrong(Corrupt, 0, "it has the text of request %s, and answers request %s", last,
 			asked)
-		out.advice = adviceOnText
+		out.Remedy = adviceOnText
 		return out, true
 	}
 	return Outcome{}, false
@@ -170,7 +170,7 @@ func checkTool(reply []byte) (out Outcome, text string) {
 	case err == nil && answer.Result == nil:
 		return Outcome{
 			Verdict: Corrupt, Why: "the result is null",
-			advice: `MCP says that the result of a call is an object with "content"`,
+			Remedy: `MCP says that the result of a call is an object with "content"`,
 		}, ""
 	case err != nil:
 		return fine, ""
@@ -207,20 +207,29 @@ func compare(payload, text []byte) Outcome {
 		return wrong(Truncated, i, says, grouped(i), grouped(len(payload)),
 			view.Truncate(string(note), 60))
 	}
-	got := text[i:min(i+4, len(text))]
-	want := payload[i:min(i+4, len(payload))]
+	got := quotation(text[i:])
+	want := quotation(payload[i:])
 	out := wrong(Corrupt, i, "byte %s of %s came back as %q, not %q", grouped(i),
 		grouped(len(payload)), got, want)
 	_, length := utf8.DecodeRune(want)
 	switch {
 	case length > 1 && text[i] == '?':
 		out.Why += ": its encoding has no such character"
-		out.advice = "read and write UTF-8, whatever encoding the system prefers"
+		out.Remedy = "read and write UTF-8, whatever encoding the system prefers"
 	case bytes.Contains(got, []byte("\uFFFD")):
 		out.Why += ": a character was cut in two and both halves replaced"
-		out.advice = AdviceOnCharacters
+		out.Remedy = AdviceOnCharacters
 	}
 	return out
+}
+
+// quotation returns the first four bytes of a text, and what completes their last character.
+func quotation(text []byte) []byte {
+	end := min(4, len(text))
+	for end < len(text) && end < 4+utf8.UTFMax && !utf8.RuneStart(text[end]) {
+		end++
+	}
+	return text[:end]
 }
 
 // addedNote returns what stands in text in place of a part of the payload, such as "[truncated]".

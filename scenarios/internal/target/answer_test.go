@@ -125,7 +125,11 @@ func TestACharacterThatIsLostToItsEncodingIsNamed(t *testing.T) {
 			t.Errorf("%s: %s: %s", text, out.Verdict, out.Why)
 		}
 	}
-	out := compare([]byte("abc"), []byte("a?c"))
+	out := compare([]byte("aé漢b"), []byte("a??b"))
+	if !strings.Contains(out.Why, `came back as "??b", not "é漢"`) {
+		t.Errorf("cut in a character: %s", out.Why)
+	}
+	out = compare([]byte("abc"), []byte("a?c"))
 	if strings.Contains(out.Why, "encoding") {
 		t.Errorf("of a letter: %s", out.Why)
 	}

@@ -97,7 +97,7 @@ func (s *Server) explainAtEnd(out *Outcome) {
 	}
 	for _, d := range report.Diagnoses {
 		if d.Kind == inspect.ChildAtStdin {
-			out.advice = d.Sentence
+			out.Remedy = d.Sentence
 		}
 	}
 }

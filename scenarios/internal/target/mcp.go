@@ -23,7 +23,7 @@ type mcp struct {
 	known     bool     // its revision and tools are known from an earlier start
 	exercises string   // what requests exercise, one of Requests()
 	tool      ToolCall // the tool that takes the payload; zero if there is none
-	replyTool ToolCall // the tool that answers with as many bytes as asked; zero if none
+	replyTool ToolCall // the tool that answers with as many bytes as asked, or may; zero if none
 }
 
 // A ToolCall names a tool and the one argument that we set, to a text or to a number of bytes.
@@ -211,19 +211,21 @@ func (m *mcp) chooseTools(g greeting) error {
 		m.tryEcho = true
 	}
 	m.hintAt(list.Tools)
-	if m.replyTool.Name == "" {
-		var other string
-		m.replyTool, other = bytesTool(list.Tools)
-		if other != "" {
-			m.Hints = append(m.Hints, "--reply-tool "+other+" may make some")
-		}
-	} else {
+	makesBytes := m.replyTool.Name != ""
+	if makesBytes {
 		m.replyTool, err = m.replyTool.complete(
 			list.Tools, true /* demanded */, "integer", "number")
+	} else {
+		m.replyTool, makesBytes = bytesTool(list.Tools)
 	}
-	if m.replyTool.Name != "" {
+	if m.replyTool.Name == "" {
+		return err
+	}
+	m.Call = m.replyTool.Name + " " + m.replyTool.Arg
+	if makesBytes {
 		m.Demand = m.askFor
-		m.Call = m.replyTool.Name + " " + m.replyTool.Arg
+	} else {
+		m.Hints = append(m.Hints, "--reply-tool "+m.replyTool.Name+" may make some")
 	}
 	return err
 }
@@ -234,22 +236,22 @@ var (
 	replyArguments = []string{"bytes", "size", "length", "numBytes", "byteCount"}
 )
 
-// bytesTool finds a tool that makes as many bytes as requested. If there is none, other is the name
-// of a tool that takes a number, or "".
-func bytesTool(tools []tool) (call ToolCall, other string) {
+// bytesTool finds a tool that makes as many bytes as requested. If it only takes a number, certain
+// is false.
+func bytesTool(tools []tool) (call ToolCall, certain bool) {
 	for _, t := range tools {
 		arg := t.argument("integer", "number")
 		isUsual := slices.Contains(replyToolNames, t.Name) && slices.Contains(replyArguments, arg)
 		required := t.InputSchema.Required
 		needsNoOther := len(required) == 0 || slices.Equal(required, []string{arg})
 		if isUsual && needsNoOther {
-			return ToolCall{Name: t.Name, Arg: arg}, ""
+			return ToolCall{Name: t.Name, Arg: arg}, true
 		}
-		if arg != "" && needsNoOther {
-			other = cmp.Or(other, t.Name)
+		if arg != "" && needsNoOther && call.Name == "" {
+			call = ToolCall{Name: t.Name, Arg: arg}
 		}
 	}
-	return ToolCall{}, other
+	return call, false
 }
 
 // complete looks for the call's tool among the server's tools. If the server lacks the tool, the

@@ -23,7 +23,7 @@ type Protocol struct {
 	// Demand makes a request for an answer of about n bytes. It is nil if the protocol has no such
 	// request.
 	Demand    func(n int) *Request
-	Call      string   // the tool of Demand and its argument for n, such as "report rows"
+	Call      string   // the tool of Demand, or one that may do, and its number: "report rows"
 	Hints     []string // why tools are not called, and flags that call one
 	ToolFails bool     // the tool did not answer a first, small request
 	// OneRead says that the server refused two messages that came together, and answers one alone.

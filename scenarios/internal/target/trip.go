@@ -22,6 +22,7 @@ type Outcome struct {
 	Why     string
 	Size    int           // bytes of the answer
 	Took    time.Duration // from the beginning of the request to the end of the answer
+	Remedy  string        // advice on the cause, in place of that on the verdict; "" for none
 	// InFrames says that an MCP server sent the answer in a form other than a line. No MCP client
 	// reads any other form.
 	InFrames bool
@@ -35,7 +36,6 @@ type Outcome struct {
 	answer   <-chan Outcome  // gets an answer that comes too late
 	code     string          // of the error in the answer
 	offset   *int64          // of the first wrong byte of the payload; nil if none is wrong
-	advice   string          // in place of that of the verdict; "" for none
 	accepted int64           // bytes of the request that the pipe took, framing included
 
 	nonBlocking bool // the server's standard output is known to be non-blocking

@@ -159,8 +159,8 @@ func (o *Outcome) Advice(command string) string {
 			"computes (in Python py-spy dump --pid PID)"
 	case o.Verdict == Unanswered && o.arrivals.n > 0:
 		return o.Why + "; " + o.arrivals.advice()
-	case o.advice != "":
-		return o.Why + "; " + o.advice
+	case o.Remedy != "":
+		return o.Why + "; " + o.Remedy
 	case slices.Contains([]Verdict{Unanswered, ErrorReply, Corrupt}, o.Verdict):
 		return o.Why + "; " + o.Verdict.Advice()
 	case o.Verdict.Ended() && o.accepted >= 4<<10: // hardly any server has a smaller limit
