@@ -79,9 +79,6 @@ var advice = map[string]map[string]string{
 // adviceFor returns advice about a class of mistakes for the language runtime of a command. It
 // returns "" if there is no such advice.
 func adviceFor(class string, command []string) string {
-	if advice[class] == nil {
-		return ""
-	}
 	return advice[class][runtimeOf(command)]
 }
 

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/pipebench/pipebench/results"
+	"github.com/pipebench/pipebench/results/view"
 	"github.com/pipebench/pipebench/syspipe/proc"
 )
 
@@ -95,17 +96,13 @@ func (f *finding) command(argv []string) *proc.Process {
 // are ignored when outputs of programs are compared.
 func newMark() string { return fmt.Sprintf("PIPEBENCH_CHECK=%016d", rand.Int64N(1e16)) }
 
-// mostQuoted is the largest number of bytes that the text of a result quotes from a program's line.
+// mostQuoted is how many characters the text of a result quotes from a program's line.
 const mostQuoted = 120
 
-// lastLine returns the last line of a text, shortened to mostQuoted bytes.
+// lastLine returns the last line of a text, cut after mostQuoted characters.
 func lastLine(text string) string {
 	lines := strings.Split(strings.TrimSpace(text), "\n")
-	last := strings.TrimSpace(lines[len(lines)-1])
-	if len(last) > mostQuoted {
-		last = strings.ToValidUTF8(last[:mostQuoted], "") + "…"
-	}
-	return last
+	return view.Truncate(strings.TrimSpace(lines[len(lines)-1]), mostQuoted)
 }
 
 // size formats a number of bytes for a sentence: "65,536 B".

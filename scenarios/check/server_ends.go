@@ -25,7 +25,6 @@ func (c *serverCase) awaitEnd(
 ) (text string, exited, fine bool) {
 	p := c.server.Process
 	began := time.Now()
-	before, _ := p.CPU()
 	patient, stop := c.server.Patient(ctx, limit, 3*limit)
 	defer stop()
 	select {
@@ -34,12 +33,7 @@ func (c *serverCase) awaitEnd(
 	}
 	took := time.Since(began)
 	if !p.Ended(0) {
-		stays := "stays"
-		now, known := p.CPU()
-		if known && now-before > took/5 {
-			stays = "stays, and burns a CPU"
-		}
-		text = fmt.Sprintf("%s: still there %s after %s", stays, duration(took), event)
+		text = fmt.Sprintf("stays: still there %s after %s", duration(took), event)
 		return text, false, false
 	}
 	exit := c.server.ExitVerdict()

@@ -108,8 +108,6 @@ func (c *serverCase) judgeLost(occasion string) {
 	c.fails("it ended %s: %s%s", occasion, c.server.ExitVerdict(), words)
 }
 
-func (c *serverCase) isClosed() bool { return child.Within(c.server.Closed(), 0) }
-
 // Ids of requests. A server has to answer requests with demandedIDs. It may refuse or ignore
 // requests with optionalIDs, but must go on.
 var (
@@ -216,7 +214,7 @@ func asksInABatch(ctx context.Context, c *serverCase) error {
 
 func asksForTheUnknown(ctx context.Context, c *serverCase) error {
 	answer, _ := c.ask(ctx, `"unknown"`, c.protocol.Unknown().WithID(`"unknown"`))
-	if answer == nil && c.isClosed() {
+	if answer == nil && child.Within(c.server.Closed(), 0) {
 		c.judgeLost("over a method that it does not know")
 		return nil
 	}
@@ -285,7 +283,7 @@ func (c *serverCase) askAtOnce(ctx context.Context, large *target.Request) {
 	switch {
 	case again > 0:
 		c.fails("%d answers or more came to no request, or were the second to one", again)
-	case len(answers) < atOnce && c.isClosed():
+	case len(answers) < atOnce && child.Within(c.server.Closed(), 0):
 		c.judgeLost(fmt.Sprintf("with %d requests in flight", atOnce))
 	case answered < atOnce:
 		c.fails("%d of %d requests sent at once were answered, each by its id", answered, atOnce)

@@ -55,8 +55,7 @@ func watchesMemory(ctx context.Context, c *serverCase) error {
 	}
 	m := &memoryUse{}
 	began := time.Now()
-	var rates []float64 // bytes per request, after each round
-	firstUse := int64(0)
+	var rounds []memoryUse // after each round
 	for round := 1; ; round++ {
 		served, err := c.measureMemory(ctx, m)
 		if err != nil || !served {
@@ -64,49 +63,40 @@ func watchesMemory(ctx context.Context, c *serverCase) error {
 		}
 		took := time.Since(began)
 		if !m.grows() && (round >= memoryRounds || took > memoryTime) {
-			c.ok("%s; growth by less than %d B a request would not show", m, m.hidden())
+			later := m.after[len(m.after)-1] - m.after[len(m.after)/2] // requests
+			hidden := max(memoryMinor, max(firstHeap, m.from/memoryShare)/int64(later))
+			c.ok("%s; growth by less than %d B a request would not show", m, hidden)
 			return nil
 		}
-		rates = append(rates, m.growth.Slope)
-		if round == 1 {
-			firstUse = m.from
-		}
+		rounds = append(rounds, *m)
 		if round < 3 {
 			continue
 		}
-		isLong := round >= leakRounds && m.to-firstUse > 2*firstHeap
-		isLarge := m.to >= leakGrowth*firstUse
-		isSteady := m.growth.Interval.Lo >= rates[round/2-1]/2
+		first := rounds[0]
+		isLong := round >= leakRounds && m.to-first.from > 2*firstHeap
+		isLarge := m.to >= leakGrowth*first.from
+		isSteady := m.growth.Interval.Lo >= rounds[round/2-1].growth.Slope/2
 		if m.grows() && isSteady && (isLarge || isLong) {
-			break
+			c.fails("%s", m)
+			return nil
 		}
 		if took > 3*memoryTime {
 			c.cannotTell("%s, by %.0f B at first, and by %s in all: whether it stops "+
-				"cannot be told", m, rates[0], results.FormatSize(m.to-firstUse))
+				"cannot be told", m, first.growth.Slope, results.FormatSize(m.to-first.from))
 			return nil
 		}
 	}
-	c.fails("memory grows by %.0f B a request [%.0f, %.0f], to %s after %s requests",
-		m.growth.Slope, m.growth.Interval.Lo, m.growth.Interval.Hi,
-		results.FormatSize(m.to), results.FormatGrouped(m.requests))
-	return nil
 }
 
 func (m *memoryUse) String() string {
-	return fmt.Sprintf("memory changes by %.0f B a request [%.0f, %.0f] up to request %s",
+	return fmt.Sprintf("memory changes by %.0f B a request [%.0f, %.0f], to %s after %s requests",
 		m.growth.Slope, m.growth.Interval.Lo, m.growth.Interval.Hi,
-		results.FormatGrouped(m.requests))
+		results.FormatSize(m.to), results.FormatGrouped(m.requests))
 }
 
 // grows reports whether memory certainly grew, by both memoryMinor and memoryShare.
 func (m *memoryUse) grows() bool {
 	return m.growth.Interval.Lo >= memoryMinor && m.to-m.from >= m.from/memoryShare
-}
-
-// hidden returns the rate, in bytes per request, up to which growth would not show.
-func (m *memoryUse) hidden() int64 {
-	later := m.after[len(m.after)-1] - m.after[len(m.after)/2] // requests
-	return max(memoryMinor, max(firstHeap, m.from/memoryShare)/int64(later))
 }
 
 // measureMemory makes a round of requests, and measures the server's memory meanwhile. If an answer

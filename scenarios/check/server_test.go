@@ -87,9 +87,9 @@ func TestServersThatAreWrongInOneWay(t *testing.T) {
 		"twice": {
 			"pipelined": "answers or more came to no request, or were the second to one",
 		},
-		"leaky":        {"memory-growth": "memory grows by "},
-		"leaky-later":  {"memory-growth": "memory grows by "},
-		"leaky-warmed": {"memory-growth": "memory grows by "},
+		"leaky":        {"memory-growth": "memory changes by "},
+		"leaky-later":  {"memory-growth": "memory changes by "},
+		"leaky-warmed": {"memory-growth": "memory changes by "},
 		"loses":        {"both-write": "corrupt: byte "},
 		"ours deaf@65536B": {
 			"large-request": "a request of 65,536 B is answered; " +

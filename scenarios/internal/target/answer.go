@@ -207,29 +207,18 @@ func compare(payload, text []byte) Outcome {
 		return wrong(Truncated, i, says, grouped(i), grouped(len(payload)),
 			view.Truncate(string(note), 60))
 	}
-	got := quotation(text[i:])
-	want := quotation(payload[i:])
-	out := wrong(Corrupt, i, "byte %s of %s came back as %q, not %q", grouped(i),
-		grouped(len(payload)), got, want)
-	_, length := utf8.DecodeRune(want)
+	out := wrong(Corrupt, i, "byte %s of %s came back as %.4q, not %.4q", grouped(i),
+		grouped(len(payload)), text[i:], payload[i:])
+	_, length := utf8.DecodeRune(payload[i:])
 	switch {
 	case length > 1 && text[i] == '?':
 		out.Why += ": its encoding has no such character"
 		out.Remedy = "read and write UTF-8, whatever encoding the system prefers"
-	case bytes.Contains(got, []byte("\uFFFD")):
+	case bytes.HasPrefix(text[i:], []byte("\uFFFD")):
 		out.Why += ": a character was cut in two and both halves replaced"
 		out.Remedy = AdviceOnCharacters
 	}
 	return out
-}
-
-// quotation returns the first four bytes of a text, and what completes their last character.
-func quotation(text []byte) []byte {
-	end := min(4, len(text))
-	for end < len(text) && end < 4+utf8.UTFMax && !utf8.RuneStart(text[end]) {
-		end++
-	}
-	return text[:end]
 }
 
 // addedNote returns what stands in text in place of a part of the payload, such as "[truncated]".

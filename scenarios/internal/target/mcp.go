@@ -218,13 +218,10 @@ func (m *mcp) chooseTools(g greeting) error {
 	} else {
 		m.replyTool, makesBytes = bytesTool(list.Tools)
 	}
-	if m.replyTool.Name == "" {
-		return err
-	}
-	m.Call = m.replyTool.Name + " " + m.replyTool.Arg
+	m.Call = strings.TrimSpace(m.replyTool.Name + " " + m.replyTool.Arg)
 	if makesBytes {
 		m.Demand = m.askFor
-	} else {
+	} else if m.replyTool.Name != "" {
 		m.Hints = append(m.Hints, "--reply-tool "+m.replyTool.Name+" may make some")
 	}
 	return err

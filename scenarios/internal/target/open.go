@@ -108,12 +108,9 @@ func (s *Server) learn(ctx context.Context) (*Server, error) {
 func (s *Server) first(ctx context.Context, kind Kind) (Outcome, *Server, error) {
 	p := s.Protocol()
 	request := p.Smallest(kind)
-	what := p.sends
-	if what == "" || kind == Transport && p.JSONRPC {
-		what = "method " + unknownMethod
-		if p.ignores {
-			what = "method " + listMethod
-		}
+	what := "a small request"
+	if kind == Tool && p.sends != "" {
+		what = p.sends
 	}
 	s.o.observe("waiting for the first answer to " + what)
 	s.Paces[kind] = Pace{Size: request.Size(), Took: s.o.Start / Margin}

@@ -1,6 +1,7 @@
 package target
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -141,12 +142,8 @@ func (o *Outcome) adviceOnBeginning() string {
 	if o.nonBlocking {
 		return "its standard output is non-blocking (O_NONBLOCK): " + losesRest
 	}
-	text := "the server lives, and its answer is only a beginning: it, or its tool, may cut " +
+	return "the server lives, and its answer is only a beginning: it, or its tool, may cut " +
 		"texts, or not flush the rest"
-	if !proc.TellsOfOthers { // the mode of its output is not known
-		text += "; " + adviceNonBlocking
-	}
-	return text
 }
 
 // Advice says what the outcome usually means and what to look at first. The text may tell the user
@@ -159,10 +156,9 @@ func (o *Outcome) Advice(command string) string {
 			"computes (in Python py-spy dump --pid PID)"
 	case o.Verdict == Unanswered && o.arrivals.n > 0:
 		return o.Why + "; " + o.arrivals.advice()
-	case o.Remedy != "":
-		return o.Why + "; " + o.Remedy
-	case slices.Contains([]Verdict{Unanswered, ErrorReply, Corrupt}, o.Verdict):
-		return o.Why + "; " + o.Verdict.Advice()
+	case o.Remedy != "",
+		slices.Contains([]Verdict{Unanswered, ErrorReply, Corrupt}, o.Verdict):
+		return o.Why + "; " + cmp.Or(o.Remedy, o.Verdict.Advice())
 	case o.Verdict.Ended() && o.accepted >= 4<<10: // hardly any server has a smaller limit
 		return AdviceEndedBySize
 	case o.Verdict == Truncated && o.pending.Length > 0:
