@@ -149,11 +149,11 @@ func (r *Report) doesInstead(pid int) string {
 	if r.Computes(p) {
 		return ": it computes"
 	}
-	if rest := r.rests(p); rest != "" {
-		return ": it " + rest
-	}
 	if reader, waits := r.waitsToWrite(pid); waits {
 		return fmt.Sprintf(": it waits to write to %s", reader)
+	}
+	if rest := r.rests(p); rest != "" {
+		return ": it " + rest
 	}
 	return r.waitsElsewhere(pid)
 }

@@ -7,12 +7,14 @@ import (
 	"time"
 )
 
-// rests says in which calls the process pauses, and at which sockets it waits, as in "sleeps in
-// futex". It returns "" if a thread of it does anything else, or if it reads what another process
-// of the report may write.
+// rests says in which calls the process pauses, and where it waits besides its standard streams, as
+// in "sleeps in futex". It returns "" if a thread of it does anything else, or if it reads a pipe
+// that another process may write, or a socket that another process of the report may write.
 func (r *Report) rests(p Proc) string {
 	for _, c := range r.Channels {
-		other := func(h Holder) bool { return h.PID != p.PID && r.Proc(h.PID).PID != 0 }
+		other := func(h Holder) bool {
+			return h.PID != p.PID && (c.Kind != "socket" || r.Proc(h.PID).PID != 0)
+		}
 		if pidWaits(c.Readers, p.PID) && slices.ContainsFunc(c.Writers, other) {
 			return ""
 		}
@@ -20,8 +22,8 @@ func (r *Report) rests(p Proc) string {
 	var rests []string
 	for _, t := range p.Threads {
 		text := "sleeps in " + t.In
-		if t.Socket != "" {
-			text = fmt.Sprintf("waits at descriptor %d, %s", t.FD, t.Socket)
+		if t.End != "" {
+			text = fmt.Sprintf("waits at descriptor %d, %s", t.FD, t.End)
 		} else if !t.pauses() {
 			return ""
 		}
@@ -35,8 +37,7 @@ func (r *Report) rests(p Proc) string {
 	return strings.Join(rests, " and ")
 }
 
-// checkPauses finds a process that pauses, or waits at a socket, while another waits for what it
-// prints.
+// checkPauses finds a process that rests while another waits for what it prints.
 func (f *finder) checkPauses(c *Channel) {
 	if c.Queued != 0 || !anyWaits(c.Readers) {
 		return

@@ -75,13 +75,13 @@ type Usage struct {
 type Thread struct {
 	TID int    `json:"tid"`
 	In  string `json:"in"` // such as "read", "poll", "accept", "wait" for a child, or a pause
-	FD  int    `json:"fd"` // of a read, write, connect or accept; -1 if not known
+	FD  int    `json:"fd"` // the one for which it waits; -1 if not known, or if it polls several
 	At  string `json:"at"` // the kernel function in which it sleeps; "" if that may not be read
 	// Child is the PID of the child for which the thread waits. It is 0 if there are several.
 	Child int `json:"child,omitempty"`
 	// Path is the path of the FIFO that the thread opens, or "" if it is not known.
-	Path   string `json:"path,omitempty"`
-	Socket string `json:"socket,omitempty"` // what FD is: "a TCP connection to 127.0.0.1:80"
+	Path string `json:"path,omitempty"`
+	End  string `json:"end,omitempty"` // what FD is: "a TCP connection to 127.0.0.1:80", "a pipe"
 
 	watches []watch // the descriptors for which it waits, if In is "poll"
 }

@@ -111,12 +111,15 @@ func readSocket(b []byte, into map[uint64]socket) {
 	}
 }
 
-// describeSocket says what socket a descriptor is, as in "a TCP connection to 127.0.0.1:80". It
-// returns "" if the descriptor is no socket.
-func describeSocket(pid, fd int) string {
+// describeEnd says what socket or pipe a descriptor is, as in "a TCP connection to 127.0.0.1:80". It
+// returns "" if it is neither, or a standard stream, which may carry the messages.
+func describeEnd(pid, fd int) string {
 	f, ok := readOpenFile(pid, fd)
-	if !ok || !f.socket {
+	switch {
+	case !ok || fd <= stderr:
 		return ""
+	case !f.socket:
+		return "a pipe"
 	}
 	inode := strconv.FormatUint(f.inode, 10)
 	for table, column := range map[string]int{"tcp": 9, "tcp6": 9, "unix": 6} {

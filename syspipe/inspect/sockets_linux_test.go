@@ -8,11 +8,14 @@ import (
 	"testing"
 
 	"github.com/pipebench/pipebench/syspipe/inspect"
+	"golang.org/x/sys/unix"
 )
 
 func init() {
 	jobs["receive"] = func() error { return onSocket(syscall.Connect, awaitByte) }
 	jobs["accept"] = func() error { return onSocket(syscall.Bind, acceptOne) }
+	jobs["poll a socket"] = func() error { return onSocket(syscall.Connect, pollFor) }
+	jobs["select a pipe"] = selectOwnPipe
 }
 
 // onSocket connects or binds a socket to the path in the environment, or else connects it to the
@@ -48,6 +51,23 @@ func acceptOne(fd int) error {
 	return err
 }
 
+// pollFor waits as a socket with a time limit does in Python.
+func pollFor(fd int) error {
+	_, err := unix.Poll([]unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}, -1)
+	return err
+}
+
+func selectOwnPipe() error {
+	var own [2]int
+	if err := unix.Pipe(own[:]); err != nil {
+		return err
+	}
+	var set unix.FdSet
+	set.Set(own[0])
+	_, err := unix.Select(own[0]+1, &set, nil, nil, nil)
+	return err
+}
+
 // A server that waits for somebody on a network, or for a daemon, waits for no pipe.
 func TestAWaitAtASocketIsNamed(t *testing.T) {
 	tcp, err := net.Listen("tcp4", "127.0.0.1:0")
@@ -68,6 +88,8 @@ func TestAWaitAtASocketIsNamed(t *testing.T) {
 		{"TCP", "receive", tcp.Addr().String(), ", a TCP connection to " + tcp.Addr().String()},
 		{"Unix", "receive", daemon, ", a Unix socket"},
 		{"no room", "receive", full, ", a Unix socket"},
+		{"TCP in poll", "poll a socket", tcp.Addr().String(), ", a TCP connection to "},
+		{"own pipe in select", "select a pipe", "", ", a pipe"},
 		{"accept", "accept", filepath.Join(folder, "own"), ", a Unix socket"},
 	} {
 		t.Run(row.name, func(t *testing.T) {
