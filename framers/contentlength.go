@@ -180,6 +180,19 @@ func (r *headerReader) reset() {
 	r.bare = false
 }
 
+// Pending implements [LengthReader].
+func (r *headerReader) Pending() Pending {
+	p := r.bodyReader.Pending()
+	begin := r.in.held()
+	begin = begin[:min(len(begin), len("Content-"))]
+	isObject := len(begin) > 0 && begin[0] == '{'
+	mayBeHeader := r.begun || r.resyncing || bytes.EqualFold(begin, []byte(lengthName[:len(begin)]))
+	if !r.declared && !mayBeHeader && !isObject {
+		p.Text = excerpt(r.in.held())
+	}
+	return p
+}
+
 // BareHeaders implements [HeaderReader].
 func (r *headerReader) BareHeaders() int64 { return r.bareHeaders }
 

@@ -56,6 +56,10 @@ type HeaderReader interface {
 type Pending struct {
 	Length int64 // the stated length of the message in bytes; -1: its header is not complete
 	Came   int   // bytes of the message that have come, or of its header
+
+	// Text is the beginning of what has come in place of a header. It is "" if that may still
+	// become a header, or is an object without one.
+	Text string
 }
 
 // A Chunker is a framing that splits a long message into several frames.

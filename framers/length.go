@@ -83,9 +83,9 @@ func (b *bodyReader) Pending() Pending {
 	came := len(b.in.held())
 	switch {
 	case b.declared:
-		return Pending{b.length, came}
+		return Pending{Length: b.length, Came: came}
 	case came > 0:
-		return Pending{-1, came}
+		return Pending{Length: -1, Came: came}
 	}
 	return Pending{}
 }

@@ -41,6 +41,10 @@ func TestPendingSaysWhatCameOfAMessage(t *testing.T) {
 		{"", framers.Pending{}},
 		{"Content-Length: 2\r\n\r\n{}", framers.Pending{}},
 		{"Content-Length: 2\r\n\r\n{}Content-L", framers.Pending{Length: -1, Came: 9}},
+		{"Content-Length: 2\r\n\r\n{}Go on? ",
+			framers.Pending{Length: -1, Came: 7, Text: "Go on? "}},
+		{"cont", framers.Pending{Length: -1, Came: 4}},
+		{`{"id":1`, framers.Pending{Length: -1, Came: 7}},
 		{"Content-Length: 9\r\n\r\n{}", framers.Pending{Length: 9, Came: 2}},
 		{"Content-Length: 9\r\n\r\n", framers.Pending{Length: 9}},
 	} {

@@ -371,6 +371,10 @@ var servers = map[string]func(arg string) error{
 					fmt.Printf("Content-Length: %d\r\n\r\n", len(note))
 					answer += note
 				}
+				if deaf == "prompts" || deaf == "logs" { // on the wrong stream, and waits
+					fmt.Print("Allow download? (y)" + map[string]string{"logs": "\n"}[deaf])
+					<-make(chan int)
+				}
 				if deaf == "follows" {
 					other := fmt.Sprintf("Content-Length: %d\r\n\r\n%s", len(note), note)
 					answer += other + other

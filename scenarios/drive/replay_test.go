@@ -288,6 +288,7 @@ func TestAReplayNamesWhatALanguageServerDidWrong(t *testing.T) {
 	open := `{"jsonrpc":"2.0","method":"open","params":"` + strings.Repeat("x", 150_000) + `"}`
 	const waits = `it may wait for the answer to workspace/configuration (id "c") in the thread ` +
 		"that should take it"
+	const prompt = ", but 1 line without a whole JSON-RPC message: Allow download? (y); right "
 	for _, row := range []struct {
 		server, verdict, why, advice string
 	}{
@@ -308,6 +309,8 @@ func TestAReplayNamesWhatALanguageServerDidWrong(t *testing.T) {
 			"no answer; without message 1 it is answered", "B of what was sent, then stopped " +
 			"reading: to see what it does instead, run pipebench drive " +
 			"--patience 1m --messages tap.jsonl --protocol lsp -- "},
+		{"mislength 0 prompts", "deaf", prompt, "it read the whole request and gave no answer"},
+		{"mislength 0 logs", "deaf", prompt, "it read the whole request and gave no answer"},
 		{"mislength 0 asks", "deaf", `; the server asked workspace/configuration (id "c"), was ` +
 			"answered, and wrote nothing since", waits},
 		{"mislength 0 awaits", "deaf", `; the server asked workspace/configuration (id "c"), was ` +

@@ -135,6 +135,11 @@ func (s *Server) explainSilence(ctx context.Context, out *Outcome) {
 			out.pending = s.Pending()
 			wrong = lengthText(out.arrivals, out.pending)
 		}
+		if text := out.pending.Text; text != "" && out.arrivals.n == 0 { // such as a prompt
+			out.arrivals.add([]byte(strings.TrimSpace(text)), true /* foreign */)
+			out.Why += ", but " + out.arrivals.String()
+			return // a probe would be its answer
+		}
 		if partial > 0 && out.nonBlocking { // an answer to a probe would only end the message
 			out.Verdict = Truncated
 			out.Why += fmt.Sprintf(", %s of it came, and its standard output is non-blocking",
@@ -175,6 +180,8 @@ func (s *Server) explainSilence(ctx context.Context, out *Outcome) {
 			} else {
 				out.Why += fmt.Sprintf(", %s of it came", stat.FormatBytes(partial))
 			}
+		case out.arrivals.n > 0:
+			out.Why += ", but " + out.arrivals.String()
 		}
 	}
 }
