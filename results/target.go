@@ -318,7 +318,7 @@ type DirectionTraffic struct {
 	Came      int64 `json:"came_bytes,omitempty"`
 	// BareHeaders is how many headers had a line that ended with LF alone.
 	BareHeaders int64 `json:"bare_headers,omitempty"`
-	// Strays is how often text that is no message came between messages with headers.
+	// Strays is how often text that is no message came in place of a header.
 	Strays     int64  `json:"strays,omitempty"`
 	FirstStray string `json:"first_stray,omitempty"` // only if bodies are recorded as they are
 }

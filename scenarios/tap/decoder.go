@@ -136,15 +136,22 @@ func (d *decoder) messages(yield func(struct{}) bool) {
 			d.emitSkipped(large)
 		case tooLarge: // the reader calls emitSkipped when it knows the size
 		case badHeader: // this was no message, but the next may be one
-			if d.strays == 0 {
-				d.firstStray = cmp.Or(header.Line, header.Err.Error())
-			}
-			d.strays++
+			d.addStray(cmp.Or(header.Line, header.Err.Error()))
 		case badChunk: // as above
-		default:
+		default: // the stream has ended
+			if text := d.pending().Text; text != "" {
+				d.addStray(text)
+			}
 			return
 		}
 	}
+}
+
+func (d *decoder) addStray(line string) {
+	if d.strays == 0 {
+		d.firstStray = line
+	}
+	d.strays++
 }
 
 var contentPrefix = []byte("content-")

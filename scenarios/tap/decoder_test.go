@@ -67,6 +67,7 @@ func TestDecoderCountsWhatIsNoMessage(t *testing.T) {
 		framed + "debug: on\na line\n" + framed:          "debug: on",
 		framed + "a line\n" + framed + "bye\n":           "a line",
 		framed + "\n" + framed + "bye\n":                 "no Content-Length",
+		framed + "debug: on\n" + framed + "Go on? ":      "debug: on",
 	} {
 		messages := 0
 		d := newDecoder(nil, heldBytes, func(*message) { messages++ })
@@ -74,6 +75,18 @@ func TestDecoderCountsWhatIsNoMessage(t *testing.T) {
 		d.close(2)
 		if messages != 2 || d.strays != 2 || d.firstStray != want {
 			t.Errorf("%d messages, %d strays, the first %q", messages, d.strays, d.firstStray)
+		}
+	}
+}
+
+// A prompt is text that is no message, though its line has no end.
+func TestDecoderCountsTextAtTheEnd(t *testing.T) {
+	for text, want := range map[string]int64{"Go on? ": 1, "Content-": 0, `{"id":`: 0} {
+		d := newDecoder(nil, heldBytes, func(*message) {})
+		d.feed([]byte("Content-Length: 2\r\n\r\n{}"+text), 1, 0)
+		d.close(2)
+		if d.strays != want || want > 0 && d.firstStray != text {
+			t.Errorf("%q: %d strays, the first %q", text, d.strays, d.firstStray)
 		}
 	}
 }
