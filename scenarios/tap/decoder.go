@@ -136,22 +136,17 @@ func (d *decoder) messages(yield func(struct{}) bool) {
 			d.emitSkipped(large)
 		case tooLarge: // the reader calls emitSkipped when it knows the size
 		case badHeader: // this was no message, but the next may be one
-			d.addStray(cmp.Or(header.Line, header.Err.Error()))
+			d.firstStray = cmp.Or(d.firstStray, header.Line, header.Err.Error())
+			d.strays++
 		case badChunk: // as above
 		default: // the stream has ended
 			if text := d.pending().Text; text != "" {
-				d.addStray(text)
+				d.firstStray = cmp.Or(d.firstStray, text)
+				d.strays++
 			}
 			return
 		}
 	}
-}
-
-func (d *decoder) addStray(line string) {
-	if d.strays == 0 {
-		d.firstStray = line
-	}
-	d.strays++
 }
 
 var contentPrefix = []byte("content-")

@@ -89,13 +89,11 @@ func readThread(pid, tid int) (Thread, bool) {
 	switch t.In {
 	case "read", "write", "connect", "accept":
 		t.FD = int(args[0])
-		t.End = describeEnd(pid, t.FD)
 	case "epoll", "poll", "select":
 		t.watches = watched(pid, t.In, args)
 		// An event loop, which has epoll, also waits for its own timers and threads.
 		if t.In != "epoll" && len(t.watches) == 1 {
 			t.FD = t.watches[0].fd
-			t.End = describeEnd(pid, t.FD)
 		}
 		t.In = "poll" // a report calls all three "poll"
 	case "wait":
@@ -113,6 +111,7 @@ func readThread(pid, tid int) (Thread, bool) {
 			t.Path = path
 		}
 	}
+	t.End = describeEnd(pid, t.FD)
 	return t, t.In != ""
 }
 
