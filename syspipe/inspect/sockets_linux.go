@@ -111,8 +111,8 @@ func readSocket(b []byte, into map[uint64]socket) {
 	}
 }
 
-// describeEnd says what socket or pipe a descriptor is, as in "a TCP connection to 127.0.0.1:80". It
-// returns "" if it is neither, or a standard stream, which may carry the messages.
+// describeEnd says what socket or pipe a descriptor is, as in "a TCP connection to 127.0.0.1:80".
+// It returns "" if it is neither, or a standard stream, which may carry the messages.
 func describeEnd(pid, fd int) string {
 	f, ok := readOpenFile(pid, fd)
 	switch {

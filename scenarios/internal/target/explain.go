@@ -135,16 +135,7 @@ func (s *Server) explainSilence(ctx context.Context, out *Outcome) {
 			out.pending = s.Pending()
 			wrong = lengthText(out.arrivals, out.pending)
 		}
-		if text := out.pending.Text; text != "" && out.arrivals.n == 0 { // such as a prompt
-			out.arrivals.add([]byte(strings.TrimSpace(text)), true /* foreign */)
-			out.Why += ", but " + out.arrivals.String()
-			return // a probe would be its answer
-		}
-		if partial > 0 && out.nonBlocking { // an answer to a probe would only end the message
-			out.Verdict = Truncated
-			out.Why += fmt.Sprintf(", %s of it came, and its standard output is non-blocking",
-				stat.FormatBytes(partial))
-			e.Partial = partial
+		if out.isOfBeginning(partial) {
 			return
 		}
 		e.Probe = s.probe(ctx, e.Computed)
@@ -184,6 +175,25 @@ func (s *Server) explainSilence(ctx context.Context, out *Outcome) {
 			out.Why += ", but " + out.arrivals.String()
 		}
 	}
+}
+
+// isOfBeginning reports whether a probe would do harm, because text or the beginning of an answer
+// came. If so, it notes which.
+func (o *Outcome) isOfBeginning(partial int64) bool {
+	text := strings.TrimSpace(o.pending.Text)
+	switch {
+	case text != "" && o.arrivals.n == 0: // such as a prompt: a probe would be its answer
+		o.arrivals.add([]byte(text), true /* foreign */)
+		o.Why += ", but " + o.arrivals.String()
+	case partial > 0 && o.nonBlocking: // an answer to a probe would only end the message
+		o.Verdict = Truncated
+		o.Why += fmt.Sprintf(", %s of it came, and its standard output is non-blocking",
+			stat.FormatBytes(partial))
+		o.Evidence.Partial = partial
+	default:
+		return false
+	}
+	return true
 }
 
 // cameLate reports whether an answer came after its time limit. If so, o gets the verdict on that

@@ -257,7 +257,8 @@ const restTime = 500 * time.Millisecond
 // losesRest reports whether the beginning of a message, not other text, has come from a server
 // whose output is non-blocking.
 func (s *Server) losesRest() bool {
-	return s.Partial() > 0 && s.Pending().Text == "" && proc.NonBlocking(s.Process.Cmd.Process.Pid, 1)
+	return s.Partial() > 0 && s.Pending().Text == "" &&
+		proc.NonBlocking(s.Process.Cmd.Process.Pid, 1)
 }
 
 // await waits for an outcome within limit, or within MaxPatience times limit if the server is still
