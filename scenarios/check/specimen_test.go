@@ -56,7 +56,9 @@ func init() {
 				addGive(s, "give", 20_000)
 				addGive(s, "give-few", 2000)
 			case "latin": // its encoding has no Chinese characters
-				addRepeat(s, func(text string) string { return strings.ReplaceAll(text, "漢", "?") })
+				addRepeat(s, func(text string) string {
+					return strings.ReplaceAll(text, "漢", "?")
+				})
 			}
 			err = s.Run(context.Background(), &mcp.StdioTransport{})
 		case "framed":

@@ -421,8 +421,8 @@ func TestFindLimitsNamesAnEncodingThatLosesCharacters(t *testing.T) {
 }
 
 // escaping is an MCP server that writes each é as \u00e9, and ends at the first request that is
-// too long in this form, at the first such answer, or at the first é. In the mode "latin" it answers
-// with "?" for characters that are not in Latin-1.
+// too long in this form, at the first such answer, or at the first é. In the mode "latin" it
+// answers with "?" for characters that are not in Latin-1.
 const escaping = `
 import json, sys
 mode, most = sys.argv[1], int(sys.argv[2])
