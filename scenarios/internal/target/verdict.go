@@ -74,8 +74,7 @@ var advice = map[Verdict]string{
 		"both while writing",
 	Corrupt: "bytes were changed or came in another order: if answers overlap, look for two " +
 		"writers of one output without a lock, else for what edits texts",
-	Truncated: "the answer was cut: flush before exit, and look for what cuts texts; " +
-		adviceNonBlocking,
+	Truncated: "the answer was cut: flush before exit; " + adviceNonBlocking,
 	WrongLength: "Content-Length counts the bytes of the message as it is written: count them " +
 		"after encoding it, not its characters and not the bytes of another encoding",
 	Mixed: "two writers of the server mix their messages, or one was not written to its end: " +
@@ -138,6 +137,15 @@ const AdviceOneRead = "takes what one read returns for one message: split its in
 const AdviceReads = "does it take each read for one message? a notification and the next request " +
 	"may come in one read, and in Node a 'data' event is not a message: use readline"
 
+// adviceOnBeginning is for a server that lives, and wrote only the beginning of its answer.
+func (o *Outcome) adviceOnBeginning() string {
+	if o.nonBlocking {
+		return "its standard output is non-blocking (O_NONBLOCK): " + losesRest
+	}
+	return "the server lives, and its answer is only a beginning: it, or its tool, may cut " +
+		"texts, or not flush the rest"
+}
+
 // Advice says what the outcome usually means and what to look at first. The text may tell the user
 // to run the given command. This command should repeat the request and then wait.
 func (o *Outcome) Advice(command string) string {
@@ -157,8 +165,8 @@ func (o *Outcome) Advice(command string) string {
 		return WrongLength.Advice() + "; " + adviceNonBlocking
 	case o.Verdict == Truncated && e != nil && e.Offset != nil:
 		return o.Why + "; the server, or its tool, may cut texts"
-	case o.Verdict == Truncated && o.nonBlocking:
-		return "its standard output is non-blocking (O_NONBLOCK): " + losesRest
+	case o.Verdict == Truncated && e != nil && e.Probe != probeGone:
+		return o.adviceOnBeginning()
 	case o.Verdict != Deaf || e == nil:
 		return o.Verdict.Advice()
 	case e.Question != "":
