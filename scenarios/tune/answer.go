@@ -176,7 +176,8 @@ func (d Decision) chunkAdvice() string {
 		return ""
 	}
 	return "Use chunk frames only if small messages must not wait behind large ones. " +
-		d.waits(Choice{Chunk: d.Chunk}) + " No other size is certainly better."
+		d.waits(Choice{Chunk: d.Chunk}) +
+		" No other size is certainly better in speed and wait together."
 }
 
 // waits says how long small messages wait behind large ones with a choice, compared with whole

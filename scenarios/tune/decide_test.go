@@ -420,7 +420,7 @@ func TestTheUsualChunkSizeStaysUnlessAnotherIsCertainlyBetter(t *testing.T) {
 	for seed := range uint64(8) {
 		d := Decide(noisy.records(12, seed), Balanced)
 		text := strings.Join(d.Answer(nil).Sentences, "\n")
-		if d.Chunk != 16<<10 || !strings.Contains(text, "No other size is certainly better.") {
+		if d.Chunk != 16<<10 || !strings.Contains(text, "No other size is certainly better in speed") {
 			t.Errorf("seed %d: chunks of %d B in\n%s", seed, d.Chunk, text)
 		}
 	}
