@@ -245,7 +245,8 @@ func TestAFleetIsToldByItsTruth(t *testing.T) {
 				"content-length": 1 + 0.015*float64(i*7%12),
 			}
 		}), []string{
-			"By degrees, machines differ by up to 1.2 times in content-length and ndjson.",
+			"By degrees, machines that are alike otherwise differ by up to 1.2 times in " +
+				"content-length and ndjson.",
 		}},
 		{"where two properties meet", with(alike(12), func(i int, m *resultstest.Machine) {
 			m.Kernel = []string{"6.1.7", "6.8.0"}[i%2]

@@ -176,6 +176,10 @@ func (c comparison) parted(d stat.Difference) stat.Difference {
 	if !d.ByDegrees || c.areRuns {
 		return d
 	}
+	least := leastRatio
+	if d.Framing == "" {
+		least = stat.SlowFactor
+	}
 	n := len(d.Each)
 	ways := 1.0 // to choose the slower machines
 	for slower := 1; slower < n; slower++ {
@@ -190,7 +194,7 @@ func (c comparison) parted(d stat.Difference) stat.Difference {
 		parts := func(property string) bool {
 			return c.parts(property, slow, fast) || c.parts(property, fast, slow)
 		}
-		if two.Ratio() >= leastRatio && slices.ContainsFunc(c.properties(), parts) {
+		if two.Ratio() >= least && slices.ContainsFunc(c.properties(), parts) {
 			return two
 		}
 	}

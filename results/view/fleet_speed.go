@@ -45,10 +45,13 @@ func (c comparison) sentences() []string {
 		var names []string
 		for _, d := range slight {
 			most = max(most, d.Ratio())
-			names = append(names, results.FramingPhrase(d.Framing))
+			name := results.FramingPhrase(d.Framing)
+			if !slices.Contains(names, name) { // round trips are measured of it, too
+				names = append(names, name)
+			}
 		}
-		all = append(all, fmt.Sprintf("By degrees, machines differ by up to %s times in %s.",
-			results.FormatNumber(most, 2), joinAnd(slices.Compact(names))))
+		all = append(all, fmt.Sprintf("By degrees, machines that are alike otherwise differ by up "+
+			"to %s times in %s.", results.FormatNumber(most, 2), joinAnd(names)))
 	}
 	if alike := c.alike(); alike > 1 {
 		if len(all) == 0 {
