@@ -76,8 +76,8 @@ func cellInAnyFraming(row stat.Row) results.Cell {
 	return row.Cell
 }
 
-// chunkTitle names the chunk size that loses the most goodput, compared with the best chunk size. A
-// loss that may be noise does not count.
+// chunkTitle names the chunk size that loses the most goodput, compared with the one that is surest
+// to be fast. A loss that may be noise does not count.
 func (c Chart) chunkTitle() string {
 	costly := ""
 	most := 0.01 // the largest loss so far; less than this does not count
@@ -89,8 +89,8 @@ func (c Chart) chunkTitle() string {
 				continue
 			}
 			known = true
-			worst := slices.MinFunc(sure, byHeight)
-			best := slices.MaxFunc(sure, byHeight)
+			worst := slices.MinFunc(sure, func(a, b Point) int { return cmp.Compare(a.High, b.High) })
+			best := slices.MaxFunc(sure, func(a, b Point) int { return cmp.Compare(a.Low, b.Low) })
 			loss := 1 - worst.Y/best.Y
 			if worst.High >= best.Low || loss <= most {
 				continue
@@ -112,8 +112,6 @@ func (c Chart) chunkTitle() string {
 	}
 	return "Too noisy to tell what the size of chunks does to goodput" + moreTell
 }
-
-func byHeight(a, b Point) int { return cmp.Compare(a.Y, b.Y) }
 
 func (s Series) sure() []Point {
 	return slices.DeleteFunc(slices.Clone(s.Points), func(p Point) bool { return p.Doubt })

@@ -179,12 +179,15 @@ func TestChunkTitle(t *testing.T) {
 		{"a loss at one of several sizes", "chunked, 1 MiB messages",
 			[]Point{exact(0, 80), exact(1, 100)}, "Chunks of 4 KiB carry 20 % less per second " +
 				"than chunks of 8 KiB (one CPU, 1 MiB messages)"},
+		{"a loss beside a size that is uncertain", "chunked",
+			[]Point{exact(0, 80), exact(1, 100), {X: 2, Y: 101, Low: 70, High: 130}},
+			"Chunks of 4 KiB carry 20 % less per second than chunks of 8 KiB (one CPU)"},
 		{"a tiny loss", "chunked", []Point{exact(0, 99.7), exact(1, 100)}, none},
 		{"in doubt", "chunked", []Point{exact(0, 80), doubtful},
 			"Too noisy to tell what the size of chunks does to goodput; more samples may " +
 				"tell more"},
 	} {
-		c := Chart{X: Axis{Places: []string{"4 KiB", "8 KiB"}}}
+		c := Chart{X: Axis{Places: []string{"4 KiB", "8 KiB", "16 KiB"}}}
 		c.Panels = []Panel{{Title: "one CPU", Series: []Series{{Name: tt.line, Points: tt.points}}}}
 		if got := c.chunkTitle(); got != tt.want {
 			t.Errorf("%s: title %q, want %q", tt.name, got, tt.want)
