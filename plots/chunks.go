@@ -89,8 +89,10 @@ func (c Chart) chunkTitle() string {
 				continue
 			}
 			known = true
-			worst := slices.MinFunc(sure, func(a, b Point) int { return cmp.Compare(a.High, b.High) })
-			best := slices.MaxFunc(sure, func(a, b Point) int { return cmp.Compare(a.Low, b.Low) })
+			byHigh := func(a, b Point) int { return cmp.Compare(a.High, b.High) }
+			byLow := func(a, b Point) int { return cmp.Compare(a.Low, b.Low) }
+			worst := slices.MinFunc(sure, byHigh)
+			best := slices.MaxFunc(sure, byLow)
 			loss := 1 - worst.Y/best.Y
 			if worst.High >= best.Low || loss <= most {
 				continue
