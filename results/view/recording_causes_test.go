@@ -47,7 +47,7 @@ func TestAServerThatWaitsForTheClientIsNamedFirst(t *testing.T) {
 func TestAQuestionOfAServerThatFellSilentIsNamed(t *testing.T) {
 	const asked = ". The server asked configuration (id 2) and was answered; it may not have " +
 		"read that answer, or it swallowed the request. "
-	const flush = ". An answer was not written, or written and not flushed. "
+	const flush = ". An answer was not written, not written whole, or not flushed. "
 	for _, tt := range []struct {
 		name     string
 		messages []results.Message
@@ -198,7 +198,7 @@ func TestAServerThatFailedIsNamedFirstThoughItsOutputStaysOpen(t *testing.T) {
 		"signal SIGABRT": "The server ended after 3.00 s, before its input did: signal SIGABRT. " +
 			"Its output stayed open 6.00 s after that: a process that it left behind holds it.",
 		// It may have left its work to another process.
-		"exit 0": "1 request without an answer: a (id 1). An answer was not written, or ",
+		"exit 0": "1 request without an answer: a (id 1). An answer was not written, ",
 	} {
 		set.Targets[0].Verdict = verdict
 		if got := recordingSummary(set, "")[0]; !strings.HasPrefix(got, want) {
@@ -384,7 +384,7 @@ func TestWhatMayHaveKeptAnAnswerIsSaidUntilTheCauseIsNamed(t *testing.T) {
 		set.Messages[i].Body = "{}"
 	}
 	set.Targets[0] = lspServer(results.DirectionTraffic{}, results.DirectionTraffic{})
-	hints := []string{"An answer was not written, or written and not flushed. Send it again",
+	hints := []string{"An answer was not written, not written whole, or not flushed. Send it again",
 		"tells more while the client hangs"}
 	said := strings.Join(recordingSummary(set, ""), " ")
 	for _, hint := range hints {

@@ -30,7 +30,7 @@ func unansweredText(messages []results.Message, file, command string, isNamed bo
 	cause := cmp.Or(untakenText(open, messages), nullErrorText(first.Request, messages),
 		questionText(first.Request, messages))
 	if cause == "" && !isNamed {
-		cause = "An answer was not written, or written and not flushed. "
+		cause = "An answer was not written, not written whole, or not flushed. "
 	}
 	text += cause
 	switch {

@@ -61,9 +61,9 @@ func TestTheTroublesOfARecordingAreNamed(t *testing.T) {
 	}}
 	want := []string{
 		`2 requests without an answer: b (id 2), b (id "x"), the first right after open of ` +
-			"250,159 B. An answer was not written, or written and not flushed. Record again with " +
-			"pipebench tap --bodies, then send it again: pipebench drive --messages RECORDING -- " +
-			"COMMAND",
+			"250,159 B. An answer was not written, not written whole, or not flushed. Record " +
+			"again with pipebench tap --bodies, then send it again: pipebench drive --messages " +
+			"RECORDING -- COMMAND",
 		"The recording has no end: the server still runs, or tap was killed. If it runs, next: " +
 			"pipebench inspect PID; then end the client and look again.",
 		"Slowest after the handshake: a (id 1), 2.00 ms, right after initialize of 90 B.",
@@ -81,8 +81,8 @@ func TestTheTroublesOfARecordingAreNamed(t *testing.T) {
 	set.Targets = []results.Target{{Command: []string{"node", "x.js"}, Verdict: "exit 0",
 		Evidence: results.TargetEvidence{Traffic: &results.TrafficEvidence{}}}}
 	one := `1 request without an answer: b (id "x"), right after c of 4 B. An answer was not ` +
-		"written, or written and not flushed. Record again with pipebench tap --bodies, then " +
-		"send it again: pipebench drive --messages RECORDING -- node x.js"
+		"written, not written whole, or not flushed. Record again with pipebench tap --bodies, " +
+		"then send it again: pipebench drive --messages RECORDING -- node x.js"
 	if got := recordingSummary(set, "")[0]; got != one {
 		t.Errorf("got %q, want %q", got, one)
 	}
