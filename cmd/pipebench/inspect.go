@@ -63,6 +63,11 @@ func inspectPage(r *inspect.Report, detail bool) view.Page {
 	for _, p := range r.Processes {
 		page.Answer = append(page.Answer, processLine(p, r))
 	}
+	if n := len(r.Processes); n > 0 && len(r.Diagnoses) == 0 {
+		last := r.Processes[n-1] // the others may only have started it
+		page.Answer = append(page.Answer,
+			fmt.Sprintf("next: if %d hangs, %s", last.PID, lookAtStack(last)))
+	}
 	channels := shownChannels(r, detail)
 	leftOut := len(r.Channels) + len(r.Inherited) - len(channels)
 	if len(channels) > 0 {

@@ -125,6 +125,8 @@ func TestInspectNamesAProcessThatComputes(t *testing.T) {
 			"processes do meanwhile:",
 		"1 editor",
 		"2 server, started by 1, ran 100 % of the last 1.00 s, read 0 B, wrote 0 B: computes",
+		"next: if 2 hangs, look at its stack: py-spy dump --pid 2 (Python), jstack 2 (Java), or " +
+			"gdb -p 2 (C)",
 	}
 	if got := inspectPage(r, false).Answer; !slices.Equal(got, want) {
 		t.Errorf("got %q, want %q", got, want)
