@@ -442,7 +442,7 @@ func TestAServerThatRefusesAfterManyCallsFailsOverNoSize(t *testing.T) {
 // A server that counts all requests counts those of the handshake.
 func TestAServerThatEndsAfterManyRequestsFailsOverNoSize(t *testing.T) {
 	t.Parallel()
-	d, set := begin(t, server("tires 20")), new(results.Set)
+	d, set := begin(t, server("tires 12")), new(results.Set)
 	err := d.Drive(t.Context(), drive.Plan{Sizes: []int{1 << 10}}, keepIn(set))
 	if err != nil {
 		t.Fatal(err)
