@@ -150,9 +150,12 @@ func (c comparison) common(d stat.Difference, g stat.SpeedGroup) (phrase string,
 // commonPair returns two properties that all the machines have and none of the others has both of.
 // It returns nothing for two machines, which may have them by chance.
 func (c comparison) commonPair(all []string, machines, others []int) (string, []string) {
+	if len(machines) < 3 {
+		return "", nil
+	}
 	for i, first := range all {
 		phrase, missing, extra := c.mostUsual(first, machines, others)
-		if phrase == "" || len(missing) > 0 || len(machines) < 3 {
+		if phrase == "" || len(missing) > 0 {
 			continue
 		}
 		isExtra := func(name string) bool { return slices.Contains(extra, name) }

@@ -51,12 +51,7 @@ func Server(ctx context.Context, o Options, sink Sink) error {
 		}
 		tries[name] = func(ctx context.Context, f *finding) error {
 			if s.OtherFraming() {
-				verdict := results.CannotTell // no client of MCP reads such messages
-				if f.name == "mcp-schema" {
-					verdict = results.Fails
-				}
-				f.judge(verdict, "speaks MCP in %s framing, and its clients read lines: to check "+
-					"it for a client of its own, use --framing %[1]s", s.Protocol().Framing)
+				failInFrames(f, s.Protocol().Framing.String())
 				return nil
 			}
 			c := &serverCase{
@@ -83,6 +78,17 @@ func (o Options) target() target.Options {
 		Patience: cmp.Or(o.patience, time.Second),
 		Longest:  cmp.Or(o.longest, max(o.Timeout, leastStart)),
 	}
+}
+
+// failInFrames judges an MCP server that writes its messages in a form that no client of MCP reads.
+// The test "mcp-schema" fails, and all others cannot tell.
+func failInFrames(f *finding, framing string) {
+	verdict := results.CannotTell
+	if f.name == "mcp-schema" {
+		verdict = results.Fails
+	}
+	f.judge(verdict, "speaks MCP in %s framing, and its clients read lines: to check it for a "+
+		"client of its own, use --framing %[1]s", framing)
 }
 
 // leastStart is the shortest deadline for an answer in the handshake. It is long because wrappers

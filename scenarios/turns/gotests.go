@@ -43,18 +43,24 @@ func (g *GoTests) Pair(ctx context.Context, oldFirst bool) error {
 // Compare judges the benchmarks. A benchmark's i-th result on the old side and its i-th on the new
 // side are a pair.
 func (g *GoTests) Compare(o stat.CompareOptions) (*stat.Comparison, error) {
-	// One side may have no benchmark.
-	old, err := stat.ReadDatasetFrom(g.Old[0], bytes.NewReader(g.OldText.Bytes()))
-	if err != nil && !errors.Is(err, results.ErrEmpty) {
+	old, err := readSide(g.Old[0], g.OldText.Bytes())
+	if err != nil {
 		return nil, err
 	}
-	new, err := stat.ReadDatasetFrom(g.New[0], bytes.NewReader(g.NewText.Bytes()))
-	if err != nil && !errors.Is(err, results.ErrEmpty) {
+	new, err := readSide(g.New[0], g.NewText.Bytes())
+	if err != nil {
 		return nil, err
 	}
-	old.Name = g.Old[0]
-	new.Name = g.New[0]
 	return stat.CompareTextPairs(old, new, o), nil
+}
+
+// readSide reads what a test binary printed, which may have none of the benchmarks of the other.
+func readSide(name string, text []byte) (stat.Dataset, error) {
+	side, err := stat.ReadDatasetFrom(name, bytes.NewReader(text))
+	if errors.Is(err, results.ErrEmpty) {
+		return stat.Dataset{Name: name}, nil
+	}
+	return side, err
 }
 
 // hasBenchmark reports whether a line of the text begins as the result of a benchmark does.

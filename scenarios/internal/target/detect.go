@@ -37,11 +37,7 @@ func detect(ctx context.Context, o Options) (*Server, error) {
 		if a.settles() {
 			cancel()
 			if linesErr == nil && headersErr == nil { // the other attempt still runs
-				other := <-attempts
-				if other.server != nil {
-					other.server.Close()
-					other.server.Protocol().Close()
-				}
+				(<-attempts).end()
 			}
 			return a.server, a.err
 		}
@@ -76,6 +72,14 @@ func (a attempt) settles() bool {
 		return true
 	}
 	return false
+}
+
+// end ends the server of an attempt whose result is no longer needed.
+func (a attempt) end() {
+	if a.server != nil {
+		a.server.Close()
+		a.server.Protocol().Close()
+	}
 }
 
 // bothFailed joins the errors of two attempts: with lines and with Content-Length headers. The
