@@ -168,38 +168,25 @@ var servers = map[string]func(arg string) error{
 	},
 	// answers two lines above 2,000 bytes together, of each answer a piece in turn
 	"mixes": func(string) error {
-		held := ""
-		return each(func(line string) {
-			answer := refusal(line)
-			switch {
-			case len(line) <= 2000:
-				fmt.Println(answer)
-			case held == "":
-				held = answer
-			default:
-				fmt.Println(held[:20] + answer[:20] + held[20:])
-				fmt.Println(answer[20:])
-				held = ""
-			}
+		return inPairs(func(first, second string) {
+			fmt.Println(first[:20] + second[:20] + first[20:])
+			fmt.Println(second[20:])
 		})
 	},
 	// answers two lines above 2,000 bytes as one, or puts a notification in front of each answer
 	"glues": func(notes string) error {
-		held := ""
-		return each(func(line string) {
-			answer := refusal(line)
-			switch {
-			case len(line) <= 2000:
-				fmt.Println(answer)
-			case notes != "":
-				fmt.Println(`{"jsonrpc":"2.0","method":"note"}` + answer)
-			case held == "":
-				held = answer
-			default:
-				fmt.Println(held + answer)
-				fmt.Println()
-				held = ""
-			}
+		if notes != "" {
+			return each(func(line string) {
+				note := ""
+				if len(line) > 2000 {
+					note = `{"jsonrpc":"2.0","method":"note"}`
+				}
+				fmt.Println(note + refusal(line))
+			})
+		}
+		return inPairs(func(first, second string) {
+			fmt.Println(first + second)
+			fmt.Println()
 		})
 	},
 	"tires": func(arg string) error { // ends after so many lines
@@ -1076,6 +1063,24 @@ func each(f func(line string)) error {
 		f(lines.Text())
 	}
 	return lines.Err()
+}
+
+// inPairs refuses every line that comes, and calls f with each two answers to lines above 2,000
+// bytes.
+func inPairs(f func(first, second string)) error {
+	held := ""
+	return each(func(line string) {
+		answer := refusal(line)
+		switch {
+		case len(line) <= 2000:
+			fmt.Println(answer)
+		case held == "":
+			held = answer
+		default:
+			f(held, answer)
+			held = ""
+		}
+	})
 }
 
 // server are options that start one of the servers. What comes is waited for on any machine: a test
