@@ -243,7 +243,10 @@ func named(charts []Chart, names []string) ([]Chart, error) {
 		}
 	}
 	for _, name := range names {
-		if !slices.Contains(all, name) {
+		switch {
+		case len(all) == 0:
+			return nil, fmt.Errorf("draw %s: no such chart; the results have none", name)
+		case !slices.Contains(all, name):
 			return nil, fmt.Errorf("draw %s: no such chart; the results have %s",
 				name, strings.Join(all, ", "))
 		}

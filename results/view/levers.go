@@ -34,12 +34,12 @@ func leverSentence(levers []stat.Row) string {
 		}
 		effect := Judge(ratio, GainThatCounts)
 		gains = gains || effect == Gain
-		switch effect {
-		case Gain, Loss:
+		switch {
+		case effect == Gain, Judge(ratio, 1) == Loss:
 			parts = append(parts, TimesAsFast(ratio)+" "+where)
-		case NoGain:
+		case effect == NoGain:
 			parts = append(parts, "no faster "+where)
-		case Unclear:
+		default:
 			noisy = append(noisy, where)
 		}
 	}

@@ -88,9 +88,10 @@ func TestALargerPipeThatGainsNothingIsNotPraised(t *testing.T) {
 		larger float64
 		want   string
 	}{
-		"gains":   {400e3, "3.8 times as fast on two CPUs. It helps a reader"},
-		"nothing": {1500e3, "no faster on two CPUs."},
-		"loses":   {3000e3, "0.50 times as fast on two CPUs."},
+		"gains":        {400e3, "3.8 times as fast on two CPUs. It helps a reader"},
+		"nothing":      {1500e3, "no faster on two CPUs."},
+		"loses":        {3000e3, "0.50 times as fast on two CPUs."},
+		"loses little": {1600e3, "0.94 times as fast on two CPUs."},
 	} {
 		levers := map[string][3]float64{"apart": {1500e3, row.larger, 300e3}}
 		answer := strings.Join(Summarise(runSet(times, levers)).Meaning, " ")
@@ -761,6 +762,7 @@ func TestJudge(t *testing.T) {
 		{0.8, 1, 1.2, Unclear},
 		{0.4, 0.5, 0.6, Loss},
 		{0.1, 0.4, 0.5, Loss}, // rough, and a loss all the same
+		{0.3, 0.8, 0.9, Loss}, // the noise beside it is that of its farther end
 		{3, 7, 12, Gain},      // rough, and a gain all the same
 		{1.2, 1.5, 2.1, Gain}, // the noise beside it is that of its farther end
 		{0.9, 7, 12, Unclear},

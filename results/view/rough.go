@@ -31,21 +31,18 @@ const (
 )
 
 // Judge decides what a ratio tells. Sentences, tables, titles of pictures and advice all go by it,
-// so that they agree. A gain is certain if the whole interval lies above counts, however wide it
-// is. A loss goes by the noise that is shown beside the ratio, which may be larger than the nearer
-// half of a lopsided interval. A wide interval of disturbed samples proves nothing: other programs
-// may have met one way more often than the other.
+// so that they agree. A gain or a loss is certain if the whole interval lies on one side, however
+// wide it is. A wide interval of disturbed samples proves nothing: other programs may have met one
+// way more often than the other.
 func Judge(ratio stat.Estimate, counts float64) Effect {
-	percent, known := ratio.Spread()
-	high := ratio.Median * (1 + percent/100)
 	switch {
-	case !known, ratio.Disturbed && !stat.IsClear(ratio):
+	case ratio.Disturbed && !stat.IsClear(ratio):
 		return Unclear
-	case high < 1/counts:
+	case ratio.Below(1 / counts):
 		return Loss
 	case ratio.Above(counts):
 		return Gain
-	case high < counts:
+	case ratio.Below(counts):
 		return NoGain
 	}
 	return Unclear

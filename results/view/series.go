@@ -243,9 +243,14 @@ func isFaster(r stat.Row) bool { return Judge(*r.ToRaw, 1) == Gain }
 // isSlower reports whether a measurement is certainly slower than raw bytes.
 func isSlower(r stat.Row) bool { return isBelow(r, 1) }
 
-// isBelow reports whether a measurement certainly reaches less than this share of raw's speed.
+// isBelow reports whether a measurement certainly reaches less than this share of raw's speed. The
+// noise that is shown beside it must allow that too: it is the wider half of the interval.
 func isBelow(r stat.Row, share float64) bool {
-	return isCompared(r) && Judge(*r.ToRaw, 1/share) == Loss
+	if !isCompared(r) || Judge(*r.ToRaw, 1/share) != Loss {
+		return false
+	}
+	percent, _ := r.ToRaw.Spread()
+	return r.ToRaw.Median*(1+percent/100) < share
 }
 
 // framingNames lists the framings of rows: "ndjson and 60 KiB chunks".
