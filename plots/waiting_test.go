@@ -181,6 +181,21 @@ func TestAGainOfHollowPointsIsTold(t *testing.T) {
 	}
 }
 
+// A larger pipe that adds next to nothing to smaller writes is not in the title.
+func TestTheTitleNamesTheSimplerSetting(t *testing.T) {
+	set := inWrites("apart", map[int][]int64{
+		0: slices.Repeat([]int64{20e6}, 12), 8192: slices.Repeat([]int64{10e6}, 12),
+	})
+	larger := inWrites("apart", map[int][]int64{8192: slices.Repeat([]int64{9.9e6}, 12)})
+	larger.Records[0].Cell.Capacity = 1 << 20
+	set.Add(larger.Records[0])
+	c := chartOfName(t, set, "write-size")
+	const want = "On two CPUs, writes of 8 KiB compared with whole messages in a pipe of "
+	if !strings.HasPrefix(c.Title, want) {
+		t.Errorf("title %q, want %q", c.Title, want)
+	}
+}
+
 // Each framing that was sent in smaller writes has its panels, and the title speaks of the one that
 // gains most beyond the noise.
 func TestWriteSizesOfSeveralFramings(t *testing.T) {

@@ -123,8 +123,9 @@ func (r rows) leverOf(row stat.Row, usual int, panel func(stat.Row) string) leve
 
 // writeSizeTitle says which pipe capacity and write size raise goodput most in a panel, compared
 // with whole messages through a pipe of the usual capacity, and in which panels the same certainly
-// loses. Of the settings that certainly gain, it takes the one whose point is highest above that of
-// whole messages. It prefers what tune advises, and then gains that noise leaves a figure.
+// loses. Of the settings that certainly gain, it takes the first whose point is about as high above
+// that of whole messages as the highest one. It prefers what tune advises, and then gains that noise
+// leaves a figure.
 func (r rows) writeSizeTitle(usual int, panel func(stat.Row) string) string {
 	r = r.where(func(row stat.Row) bool { return row.Cell.Placement != "free" })
 	var gains []lever
@@ -163,6 +164,11 @@ func (r rows) writeSizeTitle(usual int, panel func(stat.Row) string) string {
 	best := slices.MaxFunc(gains, func(a, b lever) int {
 		return cmp.Or(cmp.Compare(preference(a), preference(b)), cmp.Compare(a.shown(), b.shown()))
 	})
+	first := slices.IndexFunc(gains, func(l lever) bool {
+		isPreferred := preference(l) == preference(best)
+		return isPreferred && l.shown()*view.GainThatCounts >= best.shown()
+	})
+	best = gains[first]
 	title := fmt.Sprintf("On %s, %s compared with whole messages in a %s: %s", panel(best.row),
 		settingName(best.row, usual), capacityName(best.base), view.TimesAsFast(best.gain))
 	for _, row := range r.all {
