@@ -312,7 +312,7 @@ func (d *Decision) decideLever() {
 	case math.IsInf(narrowest, 1):
 		d.Unproven = fmt.Sprintf("too many cells have fewer than %d samples", stat.LeastSamples)
 	default:
-		d.Unproven = "noise hides what a change gains at all placements together"
+		d.Unproven = "noise hides what a change gains on average"
 	}
 	if !gains {
 		d.Lever = unchanged
