@@ -123,9 +123,9 @@ func (r rows) leverOf(row stat.Row, usual int, panel func(stat.Row) string) leve
 
 // writeSizeTitle says which pipe capacity and write size raise goodput most in a panel, compared
 // with whole messages through a pipe of the usual capacity, and in which panels the same certainly
-// loses. Of the settings that certainly gain, it takes the first whose point is about as high above
-// that of whole messages as the highest one. It prefers what tune advises, and then gains that noise
-// leaves a figure.
+// loses. Of the settings that certainly gain, it takes the first that gains about as much as the
+// best, by the medians in the chart. It prefers what tune advises, and then gains that noise leaves
+// a figure.
 func (r rows) writeSizeTitle(usual int, panel func(stat.Row) string) string {
 	r = r.where(func(row stat.Row) bool { return row.Cell.Placement != "free" })
 	var gains []lever
