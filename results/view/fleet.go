@@ -40,9 +40,9 @@ func FleetSections(members []stat.Member, problems []results.Problem) []Section 
 		answer.Tables = []Table{t}
 	}
 	// what differs is said first
-	begin := slices.Concat([]string{title}, disagreement,
-		[]string{missingSentence(problems), differ})
-	all := slices.Concat([]Section{{Lead: begin}, differences, attention}, answers,
+	begin := slices.Concat([]string{title}, disagreement, []string{differ})
+	missing := Section{Lead: []string{missingSentence(problems)}}
+	all := slices.Concat([]Section{{Lead: begin}, differences, missing, attention}, answers,
 		[]Section{memberSection(members)})
 	var shown []Section
 	for _, s := range all {
@@ -73,7 +73,7 @@ func missingSentence(problems []results.Problem) string {
 	case 1:
 		return "Measurements are missing: " + missing[0].String() + "."
 	}
-	return fmt.Sprintf("Measurements are missing: %d files or runs are incomplete.", len(missing))
+	return "Measurements are missing: some files or runs are incomplete."
 }
 
 // FleetLead says how many machines and runs there are, and from which days.

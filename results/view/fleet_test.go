@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/pipebench/pipebench/results"
+	"github.com/pipebench/pipebench/results/resultstest"
 	"github.com/pipebench/pipebench/results/stat"
 )
 
@@ -223,20 +224,26 @@ func TestAMachineThatWasAskedLessIsNotNamed(t *testing.T) {
 	}
 }
 
-func TestMissingMeasurementsAreNamedFirst(t *testing.T) {
-	members := []stat.Member{measuringMember("a", 0.9), measuringMember("b", 0.9)}
-	lead := FleetSections(members, []results.Problem{
-		{File: "c.jsonl", What: "the file is empty", Incomplete: true}, {What: "newer"},
-	})[0].Lead
-	if lead[1] != "Measurements are missing: c.jsonl: the file is empty." {
-		t.Errorf("lead %q", lead)
-	}
-	lead = FleetSections(members, []results.Problem{
-		{File: "c.jsonl", What: "the file is empty", Incomplete: true},
-		{What: "the run ended early", Incomplete: true},
-	})[0].Lead
-	if lead[1] != "Measurements are missing: 2 files or runs are incomplete." {
-		t.Errorf("lead %q", lead)
+// A file that was torn and its run that ended early are one thing, so there is no number.
+func TestMissingMeasurementsAreNamedAfterTheDifferences(t *testing.T) {
+	machines := with(alike(3), func(i int, m *resultstest.Machine) {
+		m.Slow = map[string]float64{"ndjson": 1 + float64(i%2), "content-length": 1 + float64(i/2)}
+	})
+	members := stat.FleetOf(setOf(machines...)).Members()
+	torn := results.Problem{File: "c.jsonl", What: "torn line", Incomplete: true}
+	short := results.Problem{What: "run r of c ended early", Incomplete: true}
+	for _, tt := range []struct {
+		problems []results.Problem
+		want     string
+	}{
+		{[]results.Problem{torn, {What: "newer"}}, "c.jsonl: torn line."},
+		{[]results.Problem{torn, short}, "some files or runs are incomplete."},
+	} {
+		lead := FleetSections(members, tt.problems)[0].Lead
+		at := slices.Index(lead, "Measurements are missing: "+tt.want)
+		if at < 2 || strings.Contains(strings.Join(lead[at:], "\n"), "slower") {
+			t.Errorf("lead %q", lead)
+		}
 	}
 }
 
