@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"unicode/utf8"
 )
 
@@ -112,7 +113,7 @@ func eachLine(name string, r io.Reader, seen seenLines, take func(Line)) ([]Prob
 		if f.taken == 0 {
 			return nil, fmt.Errorf("line %d: %w", number+1, err)
 		}
-		f.problems.AddIncomplete(number+1, err.Error()+": the rest of the file is missing")
+		f.problems.AddIncomplete(number+1, err.Error()+": the rest of the file is missing", "")
 	}
 	if f.taken == 0 && f.repeated == 0 {
 		what := "the file is empty"
@@ -131,6 +132,7 @@ type fileReader struct {
 	taken     int            // number of lines passed to take
 	repeated  int            // number of lines that were seen before
 	positions map[string]int // by run: number of its messages since its environment
+	run       string         // of the last line
 }
 
 // seenLines has, for each line, the name of the file in which the line was found first. Later
@@ -175,13 +177,23 @@ func (f *fileReader) line(number int, text []byte) {
 	tornLater := bytes.HasPrefix(text, lineStart) && !json.Valid(text)
 	switch {
 	case next != nil:
-		f.problems.AddIncomplete(number, tornLine)
+		f.problems.AddIncomplete(number, tornLine, f.tornRun(text))
 		f.add(number, next, rest)
 	case tornInStart, tornLater:
-		f.problems.AddIncomplete(number, tornLine)
+		f.problems.AddIncomplete(number, tornLine, f.tornRun(text))
 	default:
 		f.problems.Add(number, err.Error()+": line skipped")
 	}
+}
+
+// tornRun returns the run of a torn line: that of the line before it. It returns "" if a new run
+// may begin here.
+func (f *fileReader) tornRun(text []byte) string {
+	environment := append(slices.Clone(lineStart), KindEnvironment...)
+	if n := min(len(text), len(environment)); bytes.Equal(text[:n], environment[:n]) {
+		return ""
+	}
+	return f.run
 }
 
 // lineStart is the beginning of every line from a [Writer].
@@ -212,6 +224,7 @@ func (f *fileReader) add(number int, line Line, text []byte) {
 		f.problems.Add(number, fmt.Sprintf("schema %d is newer than this program's %d: "+
 			"what it added is not shown", e.Schema, Schema))
 	}
+	f.run = line.run()
 	id := f.identify(line, text)
 	if first, again := f.seen[id]; again {
 		f.repeated++
@@ -284,7 +297,7 @@ type Problem struct {
 	Line int    `json:"line"` // first line with the problem, from 1; 0: the whole file
 	What string `json:"what"`
 	More int    `json:"more,omitempty"` // number of further lines with the problem
-	Run  string `json:"-"`              // the run that has the problem; "" if a file has it
+	Run  string `json:"-"`              // the run that has the problem; "" if that is not known
 
 	// Incomplete is set if measurements are missing because a file or a run ended early.
 	Incomplete bool `json:"incomplete,omitempty"`
@@ -323,8 +336,14 @@ func (p *ProblemList) Add(line int, what string) {
 	p.All = append(p.All, Problem{File: p.File, Line: line, What: what})
 }
 
-// AddIncomplete is [ProblemList.Add] for a problem that makes the measurements incomplete.
-func (p *ProblemList) AddIncomplete(line int, what string) {
+// AddIncomplete is [ProblemList.Add] for a problem that makes the measurements of a run incomplete.
+// The run is "" if it is not known, or if several runs have the problem.
+func (p *ProblemList) AddIncomplete(line int, what, run string) {
 	p.Add(line, what)
-	p.All[p.seen[what]].Incomplete = true
+	added := &p.All[p.seen[what]]
+	if added.More > 0 && added.Run != run {
+		run = ""
+	}
+	added.Run = run
+	added.Incomplete = true
 }
