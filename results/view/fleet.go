@@ -142,7 +142,7 @@ func differenceSection(c comparison) Section {
 	}
 	isOfRaw := func(d stat.Difference) bool { return d.Framing == results.FramingRaw }
 	if slices.ContainsFunc(c.differences, isOfRaw) {
-		out.Notes = append(out.Notes, "Where raw is unusual, shares of it are not compared.")
+		out.Notes = append(out.Notes, "Where raw is unusual, shares of it are left out.")
 	}
 	if missing := len(c.members) - len(measured); missing > 0 {
 		out.Notes = append(out.Notes, fmt.Sprintf("%d of %d machines did not measure this.",

@@ -577,14 +577,19 @@ func TestWhatSentencesAreAboutIsShownFirst(t *testing.T) {
 	}
 }
 
-// A note below the table says what an unusual raw means for it, of few machines and of many.
-func TestATableSaysWhereRawIsUnusual(t *testing.T) {
+// Shares of an unusual raw are left out, of few machines and of many, and a note says so.
+func TestSharesOfAnUnusualRawAreLeftOut(t *testing.T) {
 	for _, n := range []int{4, 20} {
 		set := setOf(slow(n, 1, map[string]float64{"raw": 2})...)
 		section := FleetSections(stat.FleetOf(set).Members(), nil)[1]
-		const want = "Where raw is unusual, shares of it are not compared."
+		const want = "Where raw is unusual, shares of it are left out."
 		if !slices.Contains(section.Notes, want) {
 			t.Errorf("%d machines: notes %q", n, section.Notes)
+		}
+		for _, row := range section.Tables[0].Rows {
+			if row[0].Text == "n01" && strings.Contains(row[3].Text, "±") {
+				t.Errorf("%d machines: row %v", n, row)
+			}
 		}
 	}
 }

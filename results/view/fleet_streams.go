@@ -140,7 +140,7 @@ func groupValue(members []stat.Member, cell results.Cell) Value {
 	return figureValue(figure.Median, text)
 }
 
-// machineValue shows the figure of a machine, also if it cannot be compared.
+// machineValue shows the figure of a machine, also if it is too noisy to be compared.
 func machineValue(m stat.Member, cell results.Cell) Value {
 	for _, f := range m.Figures {
 		switch {
@@ -148,7 +148,7 @@ func machineValue(m stat.Member, cell results.Cell) Value {
 		case cell.Framing == results.FramingRaw:
 			text := RoughText(stat.RelativeMetric(cell).Name, f.Speed)
 			return figureValue(f.Speed.Median, text)
-		case f.ToRaw.N > 0:
+		case f.ToRaw.N > 0 && !f.OddRaw:
 			return figureValue(f.ToRaw.Median, RatioText(&f.ToRaw))
 		}
 	}
