@@ -121,7 +121,7 @@ func TestTheTitleOfAFleetsChartHasCertainFiguresAlone(t *testing.T) {
 		want     string
 	}{
 		{2, "Framings keep 80 to 90 % of raw's goodput on 2 machines"},
-		{8, "Framings keep 80 to 90 % of raw's goodput: medians of 8 machines"},
+		{8, "Framings keep 80 to 90 % of raw's goodput on the median machine"},
 	}
 	for _, tt := range tests {
 		charts := FleetCharts(members[:tt.machines])
@@ -170,7 +170,7 @@ func TestTheChartOfAFleetShowsTheGroupsOfItsFirstSentence(t *testing.T) {
 	if !slices.Equal(got, names) || !slices.Contains(c.Notes, note) {
 		t.Errorf("names %q, notes %q", got, c.Notes)
 	}
-	const title = "Framings keep 57 to 95 % of raw's goodput: medians of 8 machines"
+	const title = "Framings keep 57 to 95 % of raw's goodput on the median machine"
 	if c.Title != title {
 		t.Errorf("title %q", c.Title)
 	}
