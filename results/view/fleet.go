@@ -126,11 +126,7 @@ func differenceSection(c comparison) Section {
 	if len(measured) > stat.FewMachines {
 		groups := []Group{{"all", measured}}
 		for _, row := range c.rows() {
-			title := c.names(row)
-			if len(row) > 2 { // a short one leaves room for figures
-				title = fmt.Sprintf("%s and %d more", c.members[row[0]].Name, len(row)-1)
-			}
-			groups = append(groups, c.group(title, row))
+			groups = append(groups, c.group(c.label(row), row))
 		}
 		out.Tables = []Table{main.table("machines", groups)}
 		out.Notes = []string{fmt.Sprintf("For a group of machines: the median of raw's goodput, "+

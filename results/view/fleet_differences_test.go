@@ -543,6 +543,28 @@ func TestRowsAreToldApart(t *testing.T) {
 	}
 }
 
+// A row is called by the properties in the sentences, and by names if its machines share none.
+func TestRowsHaveThePropertiesOfTheSentences(t *testing.T) {
+	machines := with(alike(20), func(i int, m *resultstest.Machine) {
+		m.Kernel = []string{"6.1.0", "6.8.0"}[i%2]
+		m.Slow = map[string]float64{"ndjson": []float64{1, 1.5}[i%2]}
+		if i == 0 {
+			m.Kernel = "6.5.0"
+		}
+	})
+	members := stat.FleetOf(setOf(machines...)).Members()
+	rows := textOf(FleetSections(members, nil)[1].Tables[0])
+	for _, want := range []string{"\nlinux 6.8 | 10 |", "\nlinux 6.1 | 9 |", "\nn01 |"} {
+		if !strings.Contains(rows, want) {
+			t.Errorf("%q is missing in\n%s", want, rows)
+		}
+	}
+	c := newComparison(members)
+	if got := c.label([]int{0, 1, 2}); got != "n01 and 2 more" {
+		t.Errorf("machines of three kernels are called %q", got)
+	}
+}
+
 // However narrow the screen is, the table has the framing in which machines differ.
 func TestTheFramingThatDiffersIsShownFirst(t *testing.T) {
 	members := stat.FleetOf(setOf(slow(2, 1, map[string]float64{"ndjson": 1.5})...)).Members()

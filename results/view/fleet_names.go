@@ -1,6 +1,7 @@
 package view
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -226,20 +227,45 @@ func oneGroup(each []stat.SpeedGroup) stat.SpeedGroup {
 	return all
 }
 
+// label names the machines of a row in a short way, which leaves room for figures: by the
+// properties that sentences tell of, if all of several machines have them.
+func (c comparison) label(machines []int) string {
+	if len(machines) < 3 {
+		return c.names(machines)
+	}
+	var common []string
+	for _, property := range c.told() {
+		phrase, missing, _ := c.mostUsual(property, machines, nil)
+		if phrase != "" && len(missing) == 0 {
+			common = append(common, phrase)
+		}
+	}
+	first := fmt.Sprintf("%s and %d more", c.members[machines[0]].Name, len(machines)-1)
+	return cmp.Or(strings.Join(common, ", "), first)
+}
+
 // factors returns the properties that may influence figures, and the labels in sentences.
 func (c comparison) factors() []string {
 	all := slices.Clone(factors)
-	for _, d := range c.differences {
-		for _, g := range inOrder(d) {
-			_, properties := c.common(d, g)
-			for _, factor := range properties {
-				if !slices.Contains(all, factor) {
-					all = append(all, factor)
-				}
-			}
+	for _, property := range c.told() {
+		if !slices.Contains(all, property) {
+			all = append(all, property)
 		}
 	}
 	return all
+}
+
+// told returns the properties that sentences tell of.
+func (c comparison) told() []string {
+	var all []string
+	for _, d := range c.differences {
+		for _, g := range inOrder(d) {
+			_, properties := c.common(d, g)
+			all = append(all, properties...)
+		}
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
 }
 
 // mostUsual returns a phrase for the value of a property that most of the machines have, the names
