@@ -184,14 +184,14 @@ func (t *tally) others() []string {
 	add(t.same, "did not change by more than "+results.FormatPercent(100*t.within))
 	add(t.likelyBetter, "likely got better")
 	add(t.notWorse, "did not get worse by more than "+results.FormatPercent(100*t.worstCase))
-	add(t.noisy, "too noisy to tell a change of "+results.FormatPercent(100*t.limit))
+	add(t.noisy, "varied too much to tell a change of "+results.FormatPercent(100*t.limit))
 	if t.isSearched {
 		add(t.equal, "did not change as far as both searched")
 	} else {
-		add(t.equal, "did not change at all")
+		add(t.equal, "did not change")
 	}
 	if t.unjudged < t.judged {
-		add(t.unjudged, "without a verdict")
+		add(t.unjudged, "got no verdict")
 	}
 	return parts
 }

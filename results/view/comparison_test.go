@@ -434,7 +434,7 @@ func TestACountThatVariesIsNamed(t *testing.T) {
 	for _, want := range []string{
 		"Nothing certainly got worse (time was not compared); 1 figure did not change " +
 			"by more than ",
-		"  1 figure did not change at all.\n",
+		"  1 figure did not change.\n",
 		"675  +0.148 %  may be chance\n",
 		"\nreads: counts vary as much between starts of one version\n",
 	} {
