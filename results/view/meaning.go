@@ -266,7 +266,8 @@ func ChunkWaits(who string, pairs [][2]stat.Row) string {
 }
 
 // waitsDiffer reports whether small messages certainly wait longer or shorter behind chunks than
-// behind whole messages: in the rounds, by figures that are not rough, or in every sample.
+// behind whole messages: in the rounds, by figures that are not rough, or in every sample. [Judge]
+// would hide waits that a picture shows apart: the interval of the rounds of a few starts is wide.
 func waitsDiffer(whole, chunked stat.Row) bool {
 	metric := stat.MustMetric("due.p50")
 	ratio := stat.PairedRatio(metric, chunked.Records, whole.Records)

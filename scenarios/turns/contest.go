@@ -141,13 +141,14 @@ func inOrder[T any](
 	if !oldFirst && ctx.Err() == nil {
 		old, oldErr = runOld(ctx)
 	}
+	oldFailsFirst := oldErr != nil && (oldFirst || newErr == nil)
 	switch {
 	case errors.Is(cmp.Or(oldErr, newErr), errValgrind):
 		err = cmp.Or(oldErr, newErr) // which names the command
-	case ctx.Err() != nil && newErr != nil && (oldErr == nil || !oldFirst):
-		err = fmt.Errorf("the new one: %w", newErr)
-	case ctx.Err() != nil && oldErr != nil:
+	case ctx.Err() != nil && oldFailsFirst:
 		err = fmt.Errorf("the old one: %w", oldErr)
+	case ctx.Err() != nil && newErr != nil:
+		err = fmt.Errorf("the new one: %w", newErr)
 	case oldErr != nil && newErr != nil:
 		err = fmt.Errorf("%w: %w; the new one fails, too: %w", ErrOldFails, oldErr, newErr)
 	case oldErr != nil:
