@@ -115,17 +115,14 @@ func FieldValue(name, value string) string {
 	if value == "" || value == "0" {
 		return cmp.Or(fieldWords[name].absent, "default")
 	}
-	n, numberErr := strconv.ParseFloat(value, 64)
 	switch {
-	case name == "drain" && numberErr == nil:
-		withoutZeros := strings.NewReplacer(".00 ", " ", ".0 ", " ")
-		return withoutZeros.Replace(results.FormatGoodput(n))
 	case name == "touch" && value == "true":
 		return "yes"
 	case name == "work":
 		return value + " ns/B"
 	case name == "closes_after":
-		return "leaves after " + results.FormatCount(int(n), "message")
+		n, _ := strconv.Atoi(value)
+		return "leaves after " + results.FormatCount(n, "message")
 	case name == "framing":
 		return results.FramingPhrase(value)
 	}
