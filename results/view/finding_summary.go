@@ -171,7 +171,7 @@ func findingSentences(s *results.Set) []string {
 }
 
 // checkName names a check by its command. If other runs among all checked the same command, it adds
-// the time and, if these runs had other situations, a few situations.
+// the time.
 func checkName(s *results.Set, checks, all []results.Finding) string {
 	name := strings.Join(checks[0].About, " ")
 	same := selected(all, func(f results.Finding) bool {
@@ -181,12 +181,7 @@ func checkName(s *results.Set, checks, all []results.Finding) string {
 	if !ok || len(same) == len(checks) {
 		return name
 	}
-	name += " of " + e.Time.UTC().Format("2006-01-02 15:04:05 UTC")
-	situations := grouped(same, func(f results.Finding) string { return f.ID })
-	if len(situations) > len(checks) && len(checks) <= fewNames {
-		name += " (" + namesOf(checks) + ")"
-	}
-	return name
+	return name + " of " + e.Time.UTC().Format("2006-01-02 15:04:05 UTC")
 }
 
 func withPeriod(text string) string { return strings.TrimSuffix(text, ".") + "." }

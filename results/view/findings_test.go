@@ -211,29 +211,6 @@ func TestTwoChecksOfOneCommandAreToldApart(t *testing.T) {
 	}
 }
 
-// Two checks of one command in different situations are told apart by these, if they are few.
-func TestChecksInOtherSituationsAreToldApart(t *testing.T) {
-	s := &results.Set{}
-	for i, names := range [][]string{{"ids", "batch"}, {"cancel"}, {"a", "b", "c", "d"}} {
-		e := resultstest.Environment()
-		e.Run = fmt.Sprint("run ", i)
-		e.Time = time.Date(2026, 1, 2, 3, 4, i, 0, time.UTC)
-		s.Add(e)
-		for _, name := range names {
-			s.Add(results.Finding{Kind: results.KindFinding, Run: e.Run,
-				ID: "check/server/" + name, About: []string{"server"}, Verdict: results.OK})
-		}
-	}
-	want := []string{
-		"server of 2026-01-02 03:04:00 UTC (ids, batch): PASS: ok 2 of 2.",
-		"server of 2026-01-02 03:04:01 UTC (cancel): PASS: ok 1 of 1.",
-		"server of 2026-01-02 03:04:02 UTC: PASS: ok 4 of 4.",
-	}
-	if got := findingSentences(s); !slices.Equal(got, want) {
-		t.Errorf("got %q", got)
-	}
-}
-
 // Claims are the sentences that people say, each with its verdict on a line; with detail, each is a
 // paragraph with the reason.
 func TestClaimsAreSentences(t *testing.T) {
