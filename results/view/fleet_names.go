@@ -61,8 +61,6 @@ func (c comparison) place(d stat.Difference, g stat.SpeedGroup) string {
 		return "in " + name
 	case len(g.Members) > 1:
 		return "in the runs of " + name
-	case strings.HasPrefix(c.members[g.Members[0]].Environment().Run, name):
-		return "in run " + name
 	}
 	return "in the run of " + name
 }

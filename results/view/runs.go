@@ -52,8 +52,7 @@ func agreedRows(rows []stat.Row) []stat.Row {
 	return selected(rows, func(r stat.Row) bool { return !differing[withoutFraming(r.Cell)] })
 }
 
-// namedRuns returns the runs with their days as names or, if some are equal, their times. If these
-// are equal, too, it takes the IDs.
+// namedRuns returns the runs with their days as names or, if some are equal, their times.
 func namedRuns(runs []stat.Member) []stat.Member {
 	runs = slices.Clone(runs)
 	for _, layout := range []string{"2006-01-02", "2006-01-02 15:04:05 UTC"} {
@@ -65,9 +64,6 @@ func namedRuns(runs []stat.Member) []stat.Member {
 		if len(known) == len(runs) {
 			return runs
 		}
-	}
-	for i := range runs {
-		runs[i].Name = runs[i].Environment().Run
 	}
 	return runs
 }

@@ -59,18 +59,6 @@ func TestRunsOfOneDayAreNamedByTheirTimes(t *testing.T) {
 	if strings.Count(text, ":00:00 UTC") != 2 {
 		t.Errorf("got %q", text)
 	}
-	set = results.Merge(besideOf("old", "srv", 0, 1.2), besideOf("new", "srv", 0, 1.6))
-	text = strings.Join(Summarise(set).Meaning, "\n")
-	if !strings.Contains(text, "in run new than in run old") {
-		t.Errorf("got %q", text)
-	}
-	const old = "019ac4f2-7b31-7c54-9d0e-5f1a2b3c4d5e"
-	const later = "019ac4f2-7b38-7d02-8a4b-0c1d2e3f4a5b"
-	set = results.Merge(besideOf(old, "srv", 0, 1.2), besideOf(later, "srv", 0, 1.6))
-	text = strings.Join(Summarise(set).Meaning, "\n")
-	if !strings.Contains(text, "in run "+later+" than in run "+old+".") {
-		t.Errorf("got %q", text)
-	}
 }
 
 func TestRunsThatDisagreeAreNotComparedWithMachines(t *testing.T) {
