@@ -295,25 +295,21 @@ func (c *Comparison) WhyNothing() string {
 	return "nothing to compare: " + strings.Join(reasons, "; ")
 }
 
-// lacking names what a side lacks. For the files of drive about one server, it says why.
+// lacking names what a side lacks. For the files of drive about one server, it says why if a record
+// does.
 func lacking(names []string, side Dataset) string {
 	text := someOf(names)
 	_, figure, isDrive := strings.Cut(names[0], "Drive/")
 	if side.Set == nil || !isDrive || strings.HasPrefix(figure, "of=") {
 		return text
 	}
-	why := "by other flags, or --max-time"
+	why := ""
 	for _, t := range side.Set.Targets {
-		switch {
-		case t.Verdict == results.VerdictNotTried:
-			why = t.Evidence.Why
-		case t.Evidence.Limit != nil && t.Evidence.Limit.CutShort:
-			why = "its search was cut short"
-		case t.Size > 0 && !t.Served():
-			why = FormatBytes(t.Size) + " failed"
+		if t.Verdict == results.VerdictNotTried {
+			why = ": " + t.Evidence.Why
 		}
 	}
-	return fmt.Sprintf("%s (not tried in %s: %s)", text, side.Name, why)
+	return fmt.Sprintf("%s (not tried in %s%s)", text, side.Name, why)
 }
 
 // someOf names at most three of the names, and counts the others.
