@@ -10,10 +10,8 @@ import (
 	"github.com/pipebench/pipebench/results/stat"
 )
 
-const (
-	mostMachines = 50  // the most rows in the table of machines to look at
-	mostReason   = 300 // the most characters of a cell in this table
-)
+// mostReason is the most characters of a cell in the table of machines to look at.
+const mostReason = 300
 
 // A concern is a reason to look at machines.
 type concern struct {
@@ -111,10 +109,6 @@ func attentionSection(found comparison) Section {
 			out.Lead = append(out.Lead, c.said+results.FormatCount(len(c.names), "machine")+": "+
 				nameSome(c.names)+".")
 		}
-	}
-	if len(t.Rows) > mostMachines {
-		t.Rows = t.Rows[:mostMachines]
-		out.Notes = []string{"More rows are left out: the sentences above count their machines."}
 	}
 	out.Tables = []Table{t}
 	if len(noisy.rows) > 0 {
