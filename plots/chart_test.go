@@ -162,7 +162,7 @@ func TestTitlesSayTheMessage(t *testing.T) {
 	want := map[string]string{
 		"goodput": "Framings carry 1 MiB at 6.2 to 8.2 GB/s on one CPU, " +
 			"1.9 to 2.1 GB/s on two CPUs",
-		"overhead":  "Framing adds at most 16 % at 256 B, 0.075 % at 1 MiB (60 KiB chunks)",
+		"overhead":  "Framing adds at most 16 % at 256 B, 0.075 % at 1 MiB",
 		"roundtrip": "A round trip of 256 B on one CPU takes 2.8 to 4.1 µs (median of messages)",
 	}
 	for _, c := range charts {

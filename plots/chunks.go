@@ -21,17 +21,11 @@ func chunkChart(all rows) Chart {
 		return Chart{}
 	}
 	title := r.titled(placeName, "framing", "size", "placement")
-	several := len(r.sizes()) > 1
-	line := func(row stat.Row) string {
-		if several {
-			return family(row.Cell.Framing) + ", " + sizeLine(row)
-		}
-		return family(row.Cell.Framing)
-	}
+	line := func(row stat.Row) string { return family(row.Cell.Framing) + ", " + sizeLine(row) }
 	l := layout{panel: title, line: line, place: among(chunks, chunkSizeOf)}
 	c := Chart{
 		Name:     "chunk",
-		Subtitle: r.subtitle("placement"),
+		Subtitle: r.subtitle("size", "placement"),
 		X:        sizeAxis("size of a chunk frame", chunks),
 		Y:        Axis{Label: goodputAxis.Label, Unit: Rate, FromZero: true},
 		Panels:   r.panels(l, metricPoint("goodput")),
@@ -98,12 +92,9 @@ func (c Chart) chunkTitle() string {
 				continue
 			}
 			most = loss
-			where := panel.Title
-			if _, size, several := strings.Cut(s.Name, ", "); several {
-				where += ", " + size
-			}
+			_, size, _ := strings.Cut(s.Name, ", ")
 			costly = fmt.Sprintf("Chunks of %s carry %.0f %% less per second than chunks of %s "+
-				"(%s)", c.X.Places[worst.X], 100*loss, c.X.Places[best.X], where)
+				"(%s, %s)", c.X.Places[worst.X], 100*loss, c.X.Places[best.X], panel.Title, size)
 		}
 	}
 	switch {

@@ -50,9 +50,6 @@ func latencyChart(key, start string) func(rows) Chart {
 
 // addLatencies adds a panel for each message size and placement, with a line for each framing.
 func (c *Chart) addLatencies(r rows, key string) {
-	if len(r.sizes()) == 2 {
-		slices.SortStableFunc(r.all, func(a, b stat.Row) int { return a.Cell.Size - b.Cell.Size })
-	}
 	title := r.titled(placeName, "framing", "placement")
 	for _, name := range values(r, title) {
 		panel := Panel{Title: name}

@@ -60,27 +60,22 @@ func goodputChart(all rows) Chart {
 	return c
 }
 
-// goodputTitle says how fast framings carry messages. It takes the largest message size at which
-// most figures are not in doubt, and names the framings whose figures are.
+// goodputTitle says how fast framings carry messages. It takes the largest message size at which no
+// figure at a placement is in doubt.
 func goodputTitle(r rows) string {
 	framed := r.where(func(row stat.Row) bool { return !isRaw(row.Cell.Framing) })
-	isSure := func(row stat.Row) bool { return !view.IsRough(row.Estimates["goodput"]) }
+	isRough := func(row stat.Row) bool { return view.IsRough(row.Estimates["goodput"]) }
 	for _, size := range slices.Backward(framed.sizes()) {
 		var parts []string
 		for _, place := range values(framed, placeName) {
 			own := withValue(withValue(framed, placeName, place), sizeOf, size)
-			sure := own.where(isSure)
-			if 2*len(sure.all) <= len(own.all) || len(parts) == 2 || size == 0 {
+			isInDoubt := len(own.all) == 0 || slices.ContainsFunc(own.all, isRough)
+			if isInDoubt || len(parts) == 2 || size == 0 {
 				continue
 			}
-			medians := values(sure, medianGoodput)
+			medians := values(own, medianGoodput)
 			span := fromTo(slices.Min(medians), slices.Max(medians), Rate)
 			parts = append(parts, span+" on "+place)
-			if len(sure.all) < len(own.all) {
-				inDoubt := own.where(func(row stat.Row) bool { return !isSure(row) })
-				names := strings.Join(values(inDoubt, framingName), ", ")
-				parts[len(parts)-1] += " (" + names + " in doubt)"
-			}
 		}
 		if len(parts) > 0 {
 			return "Framings carry " + view.SizeTitle(size) + " at " + strings.Join(parts, ", ")
@@ -148,37 +143,24 @@ func overheadChart(all rows) Chart {
 // overheadTitle says how much framings add at most to the smallest and to the largest messages.
 func (p Panel) overheadTitle(sizes []int) string {
 	last := len(sizes) - 1
-	small, toSmall := p.highestAt(0)
-	large, toLarge := p.highestAt(last)
-	if small == "" || large == "" {
+	toSmall, toLarge := p.highestAt(0), p.highestAt(last)
+	if toSmall == 0 || toLarge == 0 {
 		return "Bytes that framing adds, by message size"
 	}
-	first := results.FormatPercent(toSmall) + " at " + view.SizeTitle(sizes[0])
-	if small != large {
-		first += " (" + small + ")"
-	}
-	return fmt.Sprintf("Framing adds at most %s, %s at %s (%s)",
-		first, results.FormatPercent(toLarge), view.SizeTitle(sizes[last]), large)
+	return fmt.Sprintf("Framing adds at most %s at %s, %s at %s",
+		results.FormatPercent(toSmall), view.SizeTitle(sizes[0]),
+		results.FormatPercent(toLarge), view.SizeTitle(sizes[last]))
 }
 
-// highestAt returns the names and the height of the series that are highest at the place x. The
-// names are "" if no series is above 0 there.
-func (p Panel) highestAt(x int) (names string, y float64) {
+// highestAt returns the height of the highest point at the place x, or 0.
+func (p Panel) highestAt(x int) float64 {
+	highest := 0.0
 	for _, s := range p.Series {
-		highest := 0.0
 		for _, point := range s.Points {
 			if point.X == x {
 				highest = max(highest, point.Y)
 			}
 		}
-		switch {
-		case highest == 0 || highest < y:
-		case highest == y:
-			names += ", " + s.Name
-		default:
-			names = s.Name
-			y = highest
-		}
 	}
-	return names, y
+	return highest
 }

@@ -20,15 +20,10 @@ func TestOverheadTitle(t *testing.T) {
 		want    string
 	}{
 		{"one framing", map[string]wire{"content-length": {1020, 100020}, "ndjson": {1001, 100001}},
-			false, "Framing adds at most 2.0 % at 1,000 B, 0.020 % at 100,000 B (content-length)"},
+			false, "Framing adds at most 2.0 % at 1,000 B, 0.020 % at 100,000 B"},
 		{"two framings",
 			map[string]wire{"content-length": {1020, 100020}, "ndjson": {1001, 101000}}, false,
-			"Framing adds at most 2.0 % at 1,000 B (content-length), " +
-				"1.0 % at 100,000 B (ndjson)"},
-		{"two framings alike", map[string]wire{"content-length": {1020, 100020},
-			"length-prefix": {1020, 100020}, "ndjson": {1001, 100001}}, false,
-			"Framing adds at most 2.0 % at 1,000 B, 0.020 % at 100,000 B " +
-				"(content-length, length-prefix)"},
+			"Framing adds at most 2.0 % at 1,000 B, 1.0 % at 100,000 B"},
 		{"no payload", map[string]wire{"content-length": {1020, 100020}, "ndjson": {1001, 100001}},
 			true, "Bytes that framing adds, by message size"},
 		{"raw alone", map[string]wire{"raw": {1000, 100000}},
@@ -73,14 +68,15 @@ func TestRatioTitleHasTheTextsFigures(t *testing.T) {
 
 // The level line of ndjson is that of a row in the same setting.
 func TestTheLevelLineIsOfTheSameSetting(t *testing.T) {
+	const chunked = "chunked, 64 KiB messages"
 	for _, tt := range []struct {
 		name   string
 		change func(*results.Cell)
 		want   []string
 	}{
-		{"the same", func(*results.Cell) {}, []string{"chunked", "ndjson"}},
-		{"another size", func(c *results.Cell) { c.Size = 4096 }, []string{"chunked"}},
-		{"another io", func(c *results.Cell) { c.IO = "poller/blocking" }, []string{"chunked"}},
+		{"the same", func(*results.Cell) {}, []string{chunked, "ndjson"}},
+		{"another size", func(c *results.Cell) { c.Size = 4096 }, []string{chunked}},
+		{"another io", func(c *results.Cell) { c.IO = "poller/blocking" }, []string{chunked}},
 	} {
 		set := &results.Set{}
 		framings := []string{"ndjson", "chunked:4096", "chunked:8192", "chunked:16384"}
@@ -168,27 +164,25 @@ func TestRoughTimesAreNotClaimed(t *testing.T) {
 
 func TestChunkTitle(t *testing.T) {
 	const none = "No difference in goodput seen between chunk sizes; more samples may tell more"
+	const loss = "Chunks of 4 KiB carry 20 % less per second than chunks of 8 KiB (one CPU, " +
+		"1 MiB messages)"
 	doubtful := Point{X: 1, Y: 50, Low: 1, High: 99, Doubt: true}
 	for _, tt := range []struct {
-		name, line string
-		points     []Point
-		want       string
+		name   string
+		points []Point
+		want   string
 	}{
-		{"a loss", "chunked", []Point{exact(0, 80), exact(1, 100)},
-			"Chunks of 4 KiB carry 20 % less per second than chunks of 8 KiB (one CPU)"},
-		{"a loss at one of several sizes", "chunked, 1 MiB messages",
-			[]Point{exact(0, 80), exact(1, 100)}, "Chunks of 4 KiB carry 20 % less per second " +
-				"than chunks of 8 KiB (one CPU, 1 MiB messages)"},
-		{"a loss beside a size that is uncertain", "chunked",
-			[]Point{exact(0, 80), exact(1, 100), {X: 2, Y: 101, Low: 70, High: 130}},
-			"Chunks of 4 KiB carry 20 % less per second than chunks of 8 KiB (one CPU)"},
-		{"a tiny loss", "chunked", []Point{exact(0, 99.7), exact(1, 100)}, none},
-		{"in doubt", "chunked", []Point{exact(0, 80), doubtful},
+		{"a loss", []Point{exact(0, 80), exact(1, 100)}, loss},
+		{"a loss beside a size that is uncertain",
+			[]Point{exact(0, 80), exact(1, 100), {X: 2, Y: 101, Low: 70, High: 130}}, loss},
+		{"a tiny loss", []Point{exact(0, 99.7), exact(1, 100)}, none},
+		{"in doubt", []Point{exact(0, 80), doubtful},
 			"Too noisy to tell what the size of chunks does to goodput; more samples may " +
 				"tell more"},
 	} {
 		c := Chart{X: Axis{Places: []string{"4 KiB", "8 KiB", "16 KiB"}}}
-		c.Panels = []Panel{{Title: "one CPU", Series: []Series{{Name: tt.line, Points: tt.points}}}}
+		line := Series{Name: "chunked, 1 MiB messages", Points: tt.points}
+		c.Panels = []Panel{{Title: "one CPU", Series: []Series{line}}}
 		if got := c.chunkTitle(); got != tt.want {
 			t.Errorf("%s: title %q, want %q", tt.name, got, tt.want)
 		}
