@@ -47,7 +47,8 @@ func (s *Set) Machines() []string {
 // RunOf returns the name of the run that a line belongs to.
 func RunOf[L Line](line L) string { return line.run() }
 
-// Add puts one line into the set. A pointer to a line is ignored.
+// Add puts one line into the set. A pointer to a line is ignored. A target takes the place of an
+// earlier one of its run that says [VerdictRunning].
 func (s *Set) Add(line Line) {
 	switch l := line.(type) {
 	case Environment:
@@ -57,6 +58,9 @@ func (s *Set) Add(line Line) {
 	case Finding:
 		s.Findings = append(s.Findings, l)
 	case Target:
+		s.Targets = slices.DeleteFunc(s.Targets, func(earlier Target) bool {
+			return earlier.Verdict == VerdictRunning && earlier.Run == l.Run
+		})
 		s.Targets = append(s.Targets, l)
 	case Message:
 		s.Messages = append(s.Messages, l)

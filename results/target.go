@@ -39,6 +39,7 @@ const (
 	VerdictDeaf        = "deaf"       // lives and answers nothing
 	VerdictUnanswered  = "unanswered" // answers other requests, but not this one
 	VerdictInFrames    = "in frames"  // the answer is right, and no client of MCP reads it
+	VerdictRunning     = "running"    // it is being recorded, and a message has come in part
 
 	// Verdicts that begin so say how the server ended.
 	ExitPrefix   = "exit "   // with this code
@@ -132,7 +133,8 @@ type TargetEvidence struct {
 	Why      string // the verdict, in words
 	Advice   string
 
-	// Traffic is set only in the last record of a recording. All other fields are empty then.
+	// Traffic is set only in the last record of a recording, and in earlier ones whose verdict is
+	// [VerdictRunning]. All other fields are empty then.
 	Traffic *TrafficEvidence
 }
 
@@ -312,8 +314,7 @@ type DirectionTraffic struct {
 	Gaps            int64 `json:"gaps,omitempty"`
 	MessagesMissing int64 `json:"messages_missing,omitempty"` // messages in the gaps
 	BodiesLeftOut   int64 `json:"bodies_left_out,omitempty"`  // of messages that were too large
-	// Announced is the length of a last message of which only Came bytes had come when its sender
-	// closed the stream.
+	// Announced is the length of a last message of which only Came bytes have come.
 	Announced int64 `json:"announced_bytes,omitempty"`
 	Came      int64 `json:"came_bytes,omitempty"`
 	// BareHeaders is how many headers had a line that ended with LF alone.

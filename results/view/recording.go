@@ -23,7 +23,8 @@ func recordingSummary(s *results.Set, file string) []string {
 	}
 	for _, t := range s.Targets {
 		// The drive command loaded a server without traffic, and serversSummary names a failed one.
-		if t.Evidence.Traffic != nil && !failed(t, s.Messages) {
+		isEnd := t.Evidence.Traffic != nil && t.Verdict != results.VerdictRunning
+		if isEnd && !failed(t, s.Messages) {
 			out = append(out, Escape(CommandName(t.Command)+endText(s, t)))
 		}
 	}
@@ -71,7 +72,8 @@ func largePipesText(messages []results.Message) string {
 
 // noEndText says what to do about a recording that is not finished.
 func noEndText(s *results.Set, run string) string {
-	if recordedTarget(s, run) != nil {
+	t := recordedTarget(s, run)
+	if t != nil && t.Verdict != results.VerdictRunning {
 		return ""
 	}
 	pid := "PID"

@@ -198,8 +198,8 @@ func isCut(s *results.Set, m results.Message) bool {
 	return m.Method == "" && len(m.ID) == 0 && m.Size > 0 && m.Size <= searchedSize
 }
 
-// recordedTarget returns the record of how the server of a recorded run ended. It returns nil if
-// the recording was cut off.
+// recordedTarget returns the record of what passed in a recorded run, and of how the server ended
+// unless it runs. It returns nil if the recording was cut off.
 func recordedTarget(s *results.Set, run string) *results.Target {
 	for i, t := range s.Targets {
 		if t.Run == run && t.Evidence.Traffic != nil {

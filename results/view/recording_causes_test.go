@@ -304,7 +304,7 @@ func TestWhatSendsARecordingAgainCanBeTyped(t *testing.T) {
 	}
 }
 
-// While the client runs, a message that came in part is not in the recording yet.
+// While the client runs, the recording says of a message in part how much of it came.
 func TestARecordingWithoutAnEndIsToldSo(t *testing.T) {
 	set := &results.Set{Messages: []results.Message{
 		{Dir: "request", Method: "initialize", ID: []byte("1"), Size: 9}}}
@@ -322,6 +322,16 @@ func TestARecordingWithoutAnEndIsToldSo(t *testing.T) {
 		t.Errorf("with the number of the process: %q", got)
 	}
 	nothing := results.DirectionTraffic{}
+	set.Messages = set.Messages[:1]
+	part := lspServer(nothing, results.DirectionTraffic{EndedNS: 1, Announced: 65000, Came: 4096})
+	part.Verdict = results.VerdictRunning
+	set.Targets = []results.Target{part}
+	said := strings.Join(recordingSummary(set, ""), " ")
+	const came = "The last message from the server announces 65,000 B; 4,096 came"
+	if !strings.HasPrefix(said, came) || !strings.Contains(said, "The recording has no end") ||
+		strings.Contains(said, "ended after") || strings.Contains(said, "not flushed") {
+		t.Errorf("with a message that came in part: %q", said)
+	}
 	set.Targets = []results.Target{lspServer(nothing, nothing)}
 	if got := recordingSummary(set, ""); strings.Contains(strings.Join(got, " "), "no end") {
 		t.Errorf("with its end: %q", got)

@@ -23,6 +23,8 @@ func failed(t results.Target, messages []results.Message) bool {
 		return false
 	}
 	switch t.Verdict {
+	case results.VerdictRunning:
+		return false
 	case "signal SIGTERM", "signal SIGINT", "signal SIGHUP", "exit 143", "exit 130":
 		return false // it was told to end
 	case "exit 0":

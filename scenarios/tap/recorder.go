@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/pipebench/pipebench/framers"
 	"github.com/pipebench/pipebench/results"
 )
 
@@ -28,6 +29,11 @@ type recorder struct {
 	due     bool   // a timer will call flush
 	over    bool   // nothing more is recorded
 
+	// About a message that has come in part; see partDue.
+	makePart func() results.Target // makes the record that says so; nil: there is none
+	partSaid bool                  // the last such record is about a message in part
+	partAt   int64                 // the track.at that the last such record is about
+
 	writing sync.Mutex // held while lines are written
 	spare   []byte     // a buffer whose lines were written, for reuse
 	err     error      // why a write failed; nil if none did
@@ -38,6 +44,8 @@ type track struct {
 	*recorder
 	dir    string
 	prefix []byte // the beginning of every message's line
+
+	pending func() framers.Pending // what has come of the next message
 
 	// About the read that was passed on last:
 	at       int64 // when it had been passed on, in ns since the recording began
@@ -65,6 +73,9 @@ const keptLines = 8 << 20
 // flushInterval is how long lines wait to be written. To write each line at once would cost some
 // microseconds for every message.
 const flushInterval = 20 * time.Millisecond
+
+// silence is how long nothing comes until the recording says that a message has come in part.
+const silence = 100 * time.Millisecond
 
 func newRecorder(o Options) *recorder {
 	r := &recorder{Options: o, began: time.Now(), limit: heldLines}
@@ -125,6 +136,7 @@ func (t *track) record(m *message) {
 // called, end drops them.
 func (t *track) end() {
 	defer t.mu.Unlock()
+	t.flushSoon()
 	if t.messages == 0 {
 		return
 	}
@@ -136,10 +148,40 @@ func (t *track) end() {
 		t.lines = slices.Insert(t.lines, t.start, t.gap(t.at)...)
 		t.lost = 0
 	}
-	if !t.due {
-		t.due = true
-		time.AfterFunc(flushInterval, t.flush)
+}
+
+// flushSoon starts the timer that calls flush, unless it runs. The caller holds r.mu.
+func (r *recorder) flushSoon() {
+	if !r.due {
+		r.due = true
+		time.AfterFunc(flushInterval, r.flush)
 	}
+}
+
+// partDue reports whether a record is due that says what has come of a message: if a part has come,
+// and then nothing for the time silence, or if such a message has become whole. The caller holds
+// r.mu.
+func (r *recorder) partDue(hasLines bool) bool {
+	if r.makePart == nil || r.over {
+		return false
+	}
+	last := int64(0)
+	inPart := false
+	for _, t := range r.tracks {
+		last = max(last, t.at)
+		inPart = inPart || t.pending() != framers.Pending{}
+	}
+	isNew := inPart && last > r.partAt
+	if isNew && r.now()-last < int64(silence) {
+		r.flushSoon()
+		isNew = false
+	}
+	if !isNew && !(r.partSaid && hasLines) {
+		return false
+	}
+	r.partSaid = inPart
+	r.partAt = last
+	return true
 }
 
 // lose drops the lines that were added since begin was called, and counts their messages as
@@ -163,8 +205,12 @@ func (r *recorder) flush() {
 	r.lines = r.spare[:0]
 	r.written = len(lines)
 	r.due = false
+	partDue := r.partDue(len(lines) > 0)
 	r.mu.Unlock()
 	r.write(lines)
+	if partDue {
+		r.writeTarget(r.makePart())
+	}
 	r.spare = nil
 	if cap(lines) <= keptLines {
 		r.spare = lines
@@ -181,6 +227,13 @@ func (r *recorder) write(lines []byte) {
 	}
 }
 
+// writeTarget writes a record about the traffic. The caller holds r.writing.
+func (r *recorder) writeTarget(t results.Target) {
+	line, err := json.Marshal(t)
+	r.err = cmp.Or(r.err, err)
+	r.write(append(line, '\n'))
+}
+
 // close writes the lines that wait. Then all counts are final, and close calls makeLast and writes
 // the record that makeLast returns. close returns the first error of the recording.
 func (r *recorder) close(makeLast func() results.Target) error {
@@ -195,9 +248,7 @@ func (r *recorder) close(makeLast func() results.Target) error {
 	r.flush()
 	r.writing.Lock()
 	defer r.writing.Unlock()
-	line, err := json.Marshal(makeLast())
-	r.err = cmp.Or(r.err, err)
-	r.write(append(line, '\n'))
+	r.writeTarget(makeLast())
 	if r.err != nil {
 		return fmt.Errorf("the recording is not whole: %w", r.err)
 	}

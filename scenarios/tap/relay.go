@@ -1,6 +1,7 @@
 package tap
 
 import (
+	"cmp"
 	"errors"
 	"os"
 	"runtime"
@@ -37,10 +38,9 @@ func newRelay(from, to stream, t *track, f framers.Framing) *relay {
 	if t.Bodies {
 		limit = largestBody
 	}
-	return &relay{
-		from: from, to: to, track: t, done: make(chan struct{}),
-		decoder: newDecoder(f, limit, t.record),
-	}
+	d := newDecoder(f, limit, t.record)
+	t.pending = d.pending
+	return &relay{from: from, to: to, track: t, decoder: d, done: make(chan struct{})}
 }
 
 // run passes bytes on until one side is closed, and then closes the other.
@@ -127,13 +127,18 @@ func (r *relay) account() results.DirectionTraffic {
 	}
 	at := r.decoder.at // of the end, if it has ended
 	a.Strays = r.decoder.strays
+	first := r.decoder.firstStray
+	if !ended && pending.Text != "" { // text whose line has no end so far
+		a.Strays++
+		first = cmp.Or(first, pending.Text)
+	}
 	if r.track.Bodies && !r.track.Redact {
-		a.FirstStray = r.decoder.firstStray
+		a.FirstStray = first
 	}
 	r.track.mu.Unlock()
 	a.Bytes = r.bytes.Load()
-	allPassed := ended && fed == a.Bytes && !hasLeft // else the cause may be the other side
-	if allPassed {
+	allPassed := fed == a.Bytes && !hasLeft // else the cause may be the other side
+	if allPassed && ended {
 		a.EndedNS = at
 	}
 	if allPassed && pending.Length > 0 {

@@ -167,6 +167,9 @@ func (s *session) start() error {
 	s.in = newRelay(ends[0], ends[1], s.track(fromClient), s.Framing)
 	s.out = newRelay(ends[2], ends[3], s.track(fromServer), s.Framing)
 	s.out.decoder.client = s.in.decoder
+	s.makePart = func() results.Target {
+		return s.summary(&Ending{session: s, ended: s.now()}, results.VerdictRunning)
+	}
 	go s.in.run()
 	go s.out.run()
 	return nil
@@ -214,7 +217,7 @@ func (s *session) finish() (*Ending, error) {
 	e.outputLost = lost != nil
 	written := make(chan error, 1)
 	go func() {
-		written <- s.recorder.close(func() results.Target { return s.summary(e) })
+		written <- s.recorder.close(func() results.Target { return s.summary(e, e.String()) })
 	}()
 	var err error
 	select {
@@ -229,9 +232,9 @@ func (s *session) finish() (*Ending, error) {
 	return e, errors.Join(cut, lost, err)
 }
 
-// summary returns the last record of the recording: what was started, how it ended, and how much
-// passed.
-func (s *session) summary(e *Ending) results.Target {
+// summary returns the last record of the recording, or the last so far: what was started, how it
+// ended, and how much passed.
+func (s *session) summary(e *Ending, verdict string) results.Target {
 	protocol := s.Protocol
 	if protocol == "" || protocol == "auto" {
 		s.mu.Lock()
@@ -244,7 +247,7 @@ func (s *session) summary(e *Ending) results.Target {
 	}
 	return results.Target{
 		Kind: results.KindTarget, Run: s.Run, Time: time.Now().UTC(),
-		Command: results.HideSecrets(s.Command), Protocol: protocol, Verdict: e.String(),
+		Command: results.HideSecrets(s.Command), Protocol: protocol, Verdict: verdict,
 		Evidence: results.TargetEvidence{Traffic: &results.TrafficEvidence{
 			ElapsedNS: e.ended, OutputOpenNS: e.outputOpen,
 			Requests: s.in.account(), Replies: s.out.account(),
