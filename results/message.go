@@ -22,6 +22,7 @@ type Message struct {
 	Error  bool            `json:"error,omitempty"`    // the message is an error reply
 	Stall  int64           `json:"stall_ns,omitempty"` // how long the message's write waited
 	Body   string          `json:"body,omitempty"`
+	Exact  []byte          `json:"body_base64,omitempty"` // only of a body that is no UTF-8
 
 	Redacted bool `json:"redacted,omitempty"` // values in the body were overwritten
 	Untaken  bool `json:"untaken,omitempty"`  // an answer that came when the client had left

@@ -123,6 +123,7 @@ func newGenerator(t *testing.T) *generator {
 			reflect.TypeFor[results.Evidence]():       {Type: "object"},
 			reflect.TypeFor[results.TargetEvidence](): {Type: "object"},
 			reflect.TypeFor[json.RawMessage]():        {},
+			reflect.TypeFor[[]byte]():                 {Type: "string", ContentEncoding: "base64"},
 		},
 	}
 	for name, typ := range partTypes {
@@ -263,6 +264,10 @@ func full(v reflect.Value, rng *rand.Rand) {
 	case reflect.Slice:
 		if v.Type() == reflect.TypeFor[json.RawMessage]() {
 			v.SetBytes([]byte(`"id"`))
+			return
+		}
+		if v.Type() == reflect.TypeFor[[]byte]() {
+			v.SetBytes([]byte{0xff})
 			return
 		}
 		v.Set(reflect.MakeSlice(v.Type(), 1+rng.IntN(2), 3))

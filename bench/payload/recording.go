@@ -106,6 +106,9 @@ func recordedMessage(r results.Message) Message {
 	}
 	if len(r.Body) > 0 {
 		m.Body = []byte(r.Body)
+		if r.Exact != nil {
+			m.Body = r.Exact
+		}
 		m.Size = len(m.Body)
 	}
 	return m

@@ -39,6 +39,19 @@ func TestMessagesOfATapAreRead(t *testing.T) {
 	}
 }
 
+// A body that JSON cannot hold is sent again with the bytes that it had.
+func TestABodyThatIsNoTextKeepsItsBytes(t *testing.T) {
+	const line = `{"kind":"message","run":"r","dir":"request","t_ns":1,"size":3,` +
+		`"body":"\"\ufffd\"","body_base64":"Iv8i"}` + "\n"
+	got, err := ReadMessages(write(t, line))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(got) != 1 || string(got[0].Body) != "\"\xff\"" || got[0].Size != 3 {
+		t.Errorf("got %+v", got)
+	}
+}
+
 func TestARecordingOfATapIsReplayedInItsSizes(t *testing.T) {
 	rec, err := ReadRecording(write(t, tapped))
 	if err != nil {

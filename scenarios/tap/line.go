@@ -2,6 +2,7 @@ package tap
 
 import (
 	"bytes"
+	"encoding/base64"
 	"encoding/json"
 	"slices"
 	"strconv"
@@ -51,6 +52,10 @@ func appendMessage(dst, head []byte, m *message, body bool) []byte {
 	}
 	if body {
 		dst = jsonrpc.AppendString(append(dst, `,"body":`...), m.body)
+		if !utf8.Valid(m.body) { // the string has U+FFFD in place of what is no UTF-8
+			dst = append(dst, `,"body_base64":"`...)
+			dst = append(base64.StdEncoding.AppendEncode(dst, m.body), '"')
+		}
 	}
 	return append(dst, "}\n"...)
 }
