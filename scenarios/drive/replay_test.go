@@ -684,6 +684,24 @@ func TestAReplayNamesAnAnswerThatComesAtTheEnd(t *testing.T) {
 	}
 }
 
+// Notifications that come in place of an answer are counted and named.
+func TestAReplayNamesNotificationsInPlaceOfAnAnswer(t *testing.T) {
+	t.Parallel()
+	o := server("lsp shy")
+	o.Protocol = "lsp"
+	o.Patience = 200 * time.Millisecond
+	set := new(results.Set)
+	const text = `{"jsonrpc":"2.0","id":7,"method":"work"}` + "\n"
+	if err := begin(t, o).Replay(t.Context(), recording(t, text), keepIn(set)); err != nil {
+		t.Fatal(err)
+	}
+	kept := set.Targets[0]
+	const says = " notifications came meanwhile, the last: $/progress"
+	if kept.Verdict != string(target.Deaf) || !strings.Contains(kept.Evidence.Why, says) {
+		t.Errorf("%s: %s", kept.Verdict, kept.Evidence.Why)
+	}
+}
+
 // That a server computes is said whether it still reads or not, and instead of a guess.
 func TestAReplaySaysThatAServerComputes(t *testing.T) {
 	t.Parallel()

@@ -51,6 +51,10 @@ func (s *Server) Explain(ctx context.Context, before Usage, out *Outcome) {
 	default:
 		e.Probe = s.probe(ctx, false /* brief */)
 	}
+	if n := out.arrivals.notifications; n > 0 {
+		out.Why += fmt.Sprintf("; %s came meanwhile, the last: %s",
+			results.FormatCount(n, "notification"), out.arrivals.notification)
+	}
 	e.Computed = e.Computed && (out.Verdict == Deaf || out.Verdict == Unanswered)
 	if e.Computed {
 		out.Why += "; it computed all that time"

@@ -56,6 +56,9 @@ type arrivals struct {
 	mixed   bool   // one has the beginning of another message in it
 	refused bool   // one says that the server could not read what it got
 	id      string // of the last answer; "" if no answer has an id
+
+	notifications int    // not counted in n
+	notification  string // the method of the last
 }
 
 // strayText is how many characters of a message are kept.
@@ -173,6 +176,14 @@ func (s *Strays) addMessage(m child.Message) {
 	}
 	s.untaken.add(m.Raw, false /* foreign */)
 	s.untaken.refused = s.untaken.refused || isRefusal(m)
+}
+
+// addNotification counts a notification, which may come at any time.
+func (s *Strays) addNotification(method []byte) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.untaken.notifications++
+	s.untaken.notification = string(method)
 }
 
 // takeArrivals returns what came since the last call of takeArrivals.

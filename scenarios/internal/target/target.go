@@ -273,6 +273,7 @@ func (s *Server) divert(m child.Message) bool {
 	if p != nil && p.JSONRPC {
 		switch m.Envelope.Kind() {
 		case jsonrpc.Notification:
+			s.Strays.addNotification(m.Envelope.Method)
 			if !s.countsBytes() && s.behind(m) != "" { // perhaps the answer
 				s.Strays.addLine(m.Raw)
 			}
