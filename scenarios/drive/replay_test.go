@@ -684,6 +684,26 @@ func TestAReplayNamesAnAnswerThatComesAtTheEnd(t *testing.T) {
 	}
 }
 
+// A server that ignores methods that it does not know does not fail a replay in which it answers
+// all that was recorded.
+func TestAReplayDoesNotFailAtAMethodThatTheServerIgnores(t *testing.T) {
+	t.Parallel()
+	o := server("lsp shy")
+	o.Protocol = "lsp"
+	o.Patience = 200 * time.Millisecond
+	set := new(results.Set)
+	const text = `{"jsonrpc":"2.0","id":7,"method":"textDocument/documentSymbol"}` + "\n"
+	if err := begin(t, o).Replay(t.Context(), recording(t, text), keepIn(set)); err != nil {
+		t.Fatal(err)
+	}
+	kept := set.Targets[0]
+	const says = "the server ignores methods that it does not know: whether it still lives after " +
+		"the last message cannot be told"
+	if kept.Verdict != string(target.OK) || !slices.Contains(kept.Warnings, says) {
+		t.Errorf("%s: %s; %q", kept.Verdict, kept.Evidence.Why, kept.Warnings)
+	}
+}
+
 // Notifications that come in place of an answer are counted and named.
 func TestAReplayNamesNotificationsInPlaceOfAnAnswer(t *testing.T) {
 	t.Parallel()

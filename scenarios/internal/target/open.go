@@ -90,6 +90,7 @@ func (s *Server) learn(ctx context.Context) (*Server, error) {
 		return s, err
 	}
 	p.refusal = out.code
+	p.Silent = out.Verdict == Deaf
 	p.Paces[Tool] = p.Paces[Transport]
 	s.Paces = p.Paces
 	hasNoTool := p.sends == "" && !p.tryEcho

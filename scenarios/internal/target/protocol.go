@@ -26,6 +26,7 @@ type Protocol struct {
 	Call      string   // the tool of Demand, or one that may do, and its number: "report rows"
 	Hints     []string // why tools are not called, and flags that call one
 	ToolFails bool     // the tool did not answer a first, small request
+	Silent    bool     // a first, small request without a tool got no answer
 	// OneRead says that the server refused two messages that came together, and answers one alone.
 	OneRead atomic.Bool
 	// Paces holds, by Kind, how long the first requests took.
