@@ -141,7 +141,8 @@ func lookAtStack(p inspect.Proc) string {
 	case "python":
 		tool = "py-spy dump --pid %d"
 	case "node":
-		tool = "node inspect -p %d (kill -USR1 starts its inspector, too), then pause and bt"
+		tool = "node inspect -p %d (kill -USR1 starts its inspector, too), then " +
+			"exec('process.getActiveResourcesInfo()') for what it waits for, or pause and bt"
 	case "java":
 		tool = "jstack %d"
 	}

@@ -253,7 +253,8 @@ func TestInspectSaysWhatToTypeNext(t *testing.T) {
 	for program, next := range map[string]string{
 		"/usr/bin/python3.12": "next: look at its stack: py-spy dump --pid 2 ",
 		"/usr/bin/java":       "next: look at its stack: jstack 2 ",
-		"node":                "next: look at its stack: node inspect -p 2 (kill -USR1",
+		"node": "next: look at its stack: node inspect -p 2 (kill -USR1 starts its inspector, " +
+			"too), then exec('process.getActiveResourcesInfo()') for what it waits for",
 	} {
 		r.Processes[1].Args = []string{program, "server"}
 		if found := text(r); !strings.Contains(found, next) || strings.Contains(found, "gdb") {
