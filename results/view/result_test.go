@@ -29,8 +29,8 @@ func TestWhatAServerComesTo(t *testing.T) {
 				{Verdict: "ok", SearchedTo: new(int64(16 << 20))},
 				{Verdict: results.VerdictNotTried},
 			},
-			false, "fails on characters of several bytes, in a message of 128 KiB: corrupt; " +
-				"ASCII requests work to 16 MiB; large replies were not tried",
+			false, "fails on quotes, newlines or characters of several bytes, in a message of " +
+				"128 KiB: corrupt; without them: requests work to 16 MiB; large replies were not tried",
 		},
 		{
 			"characters and replies in too little time", []results.Target{
@@ -40,8 +40,8 @@ func TestWhatAServerComesTo(t *testing.T) {
 				{Verdict: "ok", SearchedTo: new(int64(16 << 20)), Evidence: results.TargetEvidence{
 					Limit: &results.LimitEvidence{Side: "reply", CutShort: true}}},
 			},
-			false, "fails on characters of several bytes, in a message of 128 KiB: corrupt; " +
-				"ASCII requests work to 32 MiB; replies were tried only to 16,777,216 B",
+			false, "fails on quotes, newlines or characters of several bytes, in a message of " +
+				"128 KiB: corrupt; without them: requests work to 32 MiB; replies were tried only to 16,777,216 B",
 		},
 		{
 			"characters and a limit", []results.Target{
@@ -49,8 +49,8 @@ func TestWhatAServerComesTo(t *testing.T) {
 					Failure: &results.FailureEvidence{Characters: true}}},
 				{Verdict: "exit 0", RequestLimit: new(int64(20 << 20))},
 			},
-			false, "fails on characters of several bytes, in a message of 128 KiB: corrupt; " +
-				"ASCII breaks at 20,971,521 B: exited silently (code 0)",
+			false, "fails on quotes, newlines or characters of several bytes, in a message of " +
+				"128 KiB: corrupt; without them: breaks at 20,971,521 B: exited silently (code 0)",
 		},
 		{
 			"refused in words",

@@ -347,3 +347,16 @@ func TestServersThatBreakARuleOfMCP(t *testing.T) {
 		})
 	}
 }
+
+// A server that pastes a text into its JSON breaks its answer at the first newline.
+func TestAServerThatEscapesNothing(t *testing.T) {
+	t.Parallel()
+	o := serverOptions(t, "pastes")
+	o.Only = []string{"split-utf8"}
+	f := serverChecks(t, o)["split-utf8"]
+	if f.Verdict != results.Fails || !strings.HasSuffix(f.Found, ": the answer's line ends where "+
+		"the text has a newline: the server does not escape texts as JSON asks") ||
+		!strings.HasPrefix(f.Advice, "let a JSON library write the answers") {
+		t.Errorf("%s: %s; %s", f.Verdict, f.Found, f.Advice)
+	}
+}

@@ -42,7 +42,7 @@ func (c *serverCase) echo(size int) (*target.Request, error) {
 }
 
 // splitsCharacters sends characters of several bytes, in pieces that end in the middle of
-// characters. The answer has to repeat the characters.
+// characters, and others that JSON escapes. The answer has to repeat the characters.
 func splitsCharacters(ctx context.Context, c *serverCase) error {
 	r, err := c.echo(8 << 10)
 	if err != nil {

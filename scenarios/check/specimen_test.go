@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"math"
@@ -40,6 +41,8 @@ func init() {
 		switch kind {
 		case "ours":
 			err = serveOurs(arg)
+		case "pastes":
+			err = servePasted()
 		case "slices":
 			err = serveSlices(arg)
 		case "queues":
@@ -166,6 +169,27 @@ func serveSlices(tools string) error {
 	out.Close()
 	<-cut
 	return err
+}
+
+// servePasted is the project's own server, with the tool "echo" alone, whose answers have characters
+// in place of JSON escapes.
+func servePasted() error {
+	tools := slices.DeleteFunc(mcpstdio.Samples(), func(t mcpstdio.Tool) bool {
+		return t.Name != "echo"
+	})
+	escaped, out := io.Pipe()
+	written := make(chan error, 1)
+	go func() {
+		pasted := strings.NewReplacer(`\n`, "\n", `\"`, `"`, `\t`, "\t", `\\`, `\`)
+		lines := bufio.NewScanner(escaped)
+		for lines.Scan() {
+			pasted.WriteString(os.Stdout, lines.Text()+"\n")
+		}
+		written <- lines.Err()
+	}()
+	err := serveTo(out, mcpstdio.Options{Tools: tools, Stderr: os.Stderr})
+	out.Close()
+	return errors.Join(err, <-written)
 }
 
 // isFirst reports whether an answer, or its beginning, is the one to the first copy of a request.

@@ -420,9 +420,31 @@ func TestFindLimitsNamesAnEncodingThatLosesCharacters(t *testing.T) {
 	}
 }
 
+// A server that pastes a text into its JSON is wrong from the first quote on.
+func TestFindLimitsNamesTextsWithoutEscapes(t *testing.T) {
+	t.Parallel()
+	for mode, says := range map[string]string{
+		"paste":  "the answer's line ends where the text has a newline",
+		"quotes": "the answer is no JSON: invalid character '<' after object key:value pair",
+	} {
+		var set results.Set
+		d := begin(t, drive.Options{Command: python(t, escaping, mode, "0")})
+		if _, err := d.FindLimits(t.Context(), 1<<16, keepIn(&set)); err != nil {
+			t.Fatal(err)
+		}
+		last := set.Targets[len(set.Targets)-1]
+		says += ": the server does not escape texts as JSON asks; let a JSON library write"
+		if !last.FailsOnCharacters() || last.Verdict != string(target.Corrupt) ||
+			!strings.HasPrefix(last.Evidence.Advice, says) {
+			t.Errorf("%s: found %+v, advice %q", mode, last, last.Evidence.Advice)
+		}
+	}
+}
+
 // escaping is an MCP server that writes each é as \u00e9, and ends at the first request that is
 // too long in this form, at the first such answer, or at the first é. In the mode "latin" it
-// answers with "?" for characters that are not in Latin-1.
+// answers with "?" for characters that are not in Latin-1. In the mode "quotes" it does not escape
+// quotes, and in the mode "paste" nothing.
 const escaping = `
 import json, sys
 mode, most = sys.argv[1], int(sys.argv[2])
@@ -447,6 +469,10 @@ for line in sys.stdin.buffer:
     else:
         a["error"] = {"code": -32601, "message": "no such method"}
     answer = json.dumps(a)
+    if m["method"] == "tools/call" and mode in ("paste", "quotes"):
+        text = m["params"]["arguments"].get("text", "")
+        pasted = text if mode == "paste" else json.dumps(text)[1:-1].replace('\\"', '"')
+        answer = answer.replace(json.dumps(text)[1:-1], pasted)
     if mode == "reply" and len(answer) > most:
         sys.exit(1)
     print(answer, flush=True)

@@ -156,7 +156,7 @@ type series struct {
 	warmups int64          // round trips that were served in the warm-up
 	served  int64          // round trips that were served after the warm-up
 	samples []results.Sample
-	// characters is set if requests with characters of several bytes fail alone.
+	// characters is set if only requests fail that WithCharacters made.
 	characters bool
 }
 
@@ -209,7 +209,7 @@ const charactersBytes = 1 << 20
 // escapeLength is the most bytes of an escape such as \u00e9 for each byte of its character.
 const escapeLength = 3
 
-// tryCharacters sends requests with characters of several bytes, until one fails.
+// tryCharacters sends requests that WithCharacters makes, until one fails.
 func (s *series) tryCharacters(ctx context.Context) error {
 	for shift := range min(max(1, charactersBytes/s.request.Size()), 4) {
 		r := s.request.WithCharacters(shift)

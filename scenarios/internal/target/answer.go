@@ -93,12 +93,18 @@ func (r *Request) checkRefusal(reply []byte) Outcome {
 // contains the payload with JSON escapes.
 func (r *Request) explain(reply []byte) Outcome {
 	if out, _ := checkTool(reply); out.Verdict != OK {
+		if r.escapes && out.Verdict == Corrupt && !json.Valid(reply) {
+			out.blameEscapes()
+		}
 		return out
 	}
-	payload := r.Payload()
+	payload := r.text()
 	nearest := wrong(Corrupt, 0, "the answer (%s bytes) holds nothing of what was sent",
 		grouped(len(reply)))
 	for text := range texts(reply) {
+		if strings.Contains(text, string(r.Payload())) { // a quoted text in the text
+			return fine
+		}
 		if out, known := checkStamps(payload, text); known {
 			return out
 		}
@@ -217,8 +223,17 @@ func compare(payload, text []byte) Outcome {
 	case bytes.HasPrefix(text[i:], []byte("\uFFFD")):
 		out.Why += ": a character was cut in two and both halves replaced"
 		out.Remedy = AdviceOnCharacters
+	case strings.IndexByte("\n\"\\\t\r", payload[i]) >= 0 &&
+		strings.IndexByte(`n\tr`, text[i]) >= 0: // an escape is lost or too many
+		out.blameEscapes()
 	}
 	return out
+}
+
+// blameEscapes blames a server that answers without JSON escapes.
+func (o *Outcome) blameEscapes() {
+	o.Why += ": the server does not escape texts as JSON asks"
+	o.Remedy = adviceOnEscapes
 }
 
 // addedNote returns what stands in text in place of a part of the payload, such as "[truncated]".
@@ -232,22 +247,37 @@ func addedNote(payload, text []byte, i int) []byte {
 	}
 	isShort := len(note) <= min(i, quotedText)
 	replaces := len(left) > 0 && len(left) != len(note)
-	isDamage := bytes.Contains(payload, note) || payload[i] >= utf8.RuneSelf
+	isDamage := bytes.Contains(payload, note) || strings.IndexByte(letters, payload[i]) < 0
 	if isShort && replaces && !isDamage {
 		return note
 	}
 	return nil
 }
 
-// texts yields every string of a JSON value, the names of members included.
+// texts yields every string of a JSON value, the names of members included, and those of JSON
+// objects in these strings.
 func texts(value []byte) iter.Seq[string] {
 	return func(yield func(string) bool) {
 		dec := jsontext.NewDecoder(bytes.NewReader(value),
 			jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
 		for {
 			token, err := dec.ReadToken()
-			if err != nil || token.Kind() == '"' && !yield(token.String()) {
+			if err != nil {
 				return
+			}
+			if token.Kind() != '"' {
+				continue
+			}
+			text := token.String()
+			if !yield(text) {
+				return
+			}
+			if strings.HasPrefix(text, "{") {
+				for inner := range texts([]byte(text)) {
+					if !yield(inner) {
+						return
+					}
+				}
 			}
 		}
 	}

@@ -134,3 +134,52 @@ func TestACharacterThatIsLostToItsEncodingIsNamed(t *testing.T) {
 		t.Errorf("of a letter: %s", out.Why)
 	}
 }
+
+// Texts may be escaped in any way that JSON has, and be in a JSON text in a text. If they are not
+// escaped, the difference or the error names that.
+func TestATextThatIsNotEscapedIsNamed(t *testing.T) {
+	t.Parallel()
+	r := newRequest(`{"id":`+idMark+`,"text":"`, `"}`, 1000)
+	r.Echoes = true
+	r = r.WithCharacters(0)
+	r.Number(7)
+	source := string(r.Payload())
+	const unescaped = ": the server does not escape texts as JSON asks"
+	replacer := strings.NewReplacer
+	for _, row := range []struct{ name, text, why string }{
+		{"as sent", source, ""},
+		{"numbers", replacer(`\n`, `\u000a`, `\"`, `\u0022`, `\\`, `\u005c`, `\t`, `\u0009`,
+			`\r`, `\u000d`, "/", `\/`, "<", `\u003c`, "é", `\u00e9`).Replace(source), ""},
+		{"JSON in a text", quotedOnce(`{"text":"` + source + `"}`), ""},
+		{"JSON with numbers in a text", quotedOnce(`{"text":"` +
+			replacer("<", `\u003c`).Replace(source) + `"}`), ""},
+		{"a quoted text in a text", quotedOnce(`you said "` + source + `"`), ""},
+		{"none", string(r.text()),
+			"no JSON: invalid character '\\n' in string literal" + unescaped},
+		{"quotes", replacer(`\"`, `"`).Replace(source), "no JSON: invalid character '<'" +
+			" after object key:value pair" + unescaped},
+		{"a tab", replacer(`\t`, "\t").Replace(source), "no JSON: invalid character '\\t' in " +
+			"string literal" + unescaped},
+		{"a backslash", replacer(`\\`, `\`).Replace(source),
+			`byte 16 of 967 came back as "t\ré漢", not "\t\ré漢"` + unescaped},
+		{"HTML", replacer("<", "&lt;").Replace(source),
+			`byte 10 of 967 came back as "&lt;", not "</&>"`},
+		{"spaces", replacer(`\n`, " ").Replace(source), `came back as " \"</", not "\n\"</"`},
+	} {
+		reply := []byte(`{"jsonrpc":"2.0","id":1000000007,"result":{"content":[{"type":"text",` +
+			`"text":"` + row.text + `"}]}}`)
+		out := r.Check(reply, jsonrpc.Scan(reply))
+		isRight := out.Verdict == OK && row.why == "" ||
+			out.Verdict == Corrupt && row.why != "" && strings.HasSuffix(out.Why, row.why)
+		isNamed := strings.HasSuffix(row.why, unescaped)
+		if !isRight || isNamed != (out.Remedy == adviceOnEscapes) {
+			t.Errorf("%s: %s: %s; %s", row.name, out.Verdict, out.Why, out.Remedy)
+		}
+	}
+}
+
+// quotedOnce returns the text as a JSON string without its quotes.
+func quotedOnce(text string) string {
+	text = quoted(text)
+	return text[1 : len(text)-1]
+}

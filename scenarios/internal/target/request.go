@@ -3,10 +3,13 @@ package target
 import (
 	"bytes"
 	"math/rand/v2"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/go-json-experiment/json/jsontext"
 )
 
 // A Request is a request of one exact size. Each copy that is sent has its own number, in its id
@@ -42,6 +45,7 @@ type Request struct {
 	refusal  string // the code of that error; "" means any code
 	wants    []byte // the id of the recorded message that Again sends; nil if it has none
 	isCall   bool   // a result with "isError" is an error
+	escapes  bool   // the payload has JSON escapes
 
 	// mu guards msg, because another goroutine checks answers that come late.
 	mu *sync.Mutex
@@ -123,18 +127,39 @@ func (r *Request) Size() int { return len(r.msg) }
 // characters have 2, 3, 1, 2, 3 and 4 bytes.
 const characters = "é漢aß語🜁"
 
+// escapes are JSON text for characters that an answer has to escape, and for others that it may
+// escape. The quotes are two, so that an answer without escapes still has a last brace. They have 16
+// bytes, so that the characters of 4 bytes behind them stay where they are in a piece of text.
+const escapes = `\n\"</&>\"\\\t\r`
+
 // WithCharacters returns a copy of the request whose payload has characters of several bytes,
 // behind shift letters. After the first few, all have 4 bytes: of two copies whose shifts differ by
 // less than 4, a server damages at least one if it decodes pieces of text that end at the same
-// places. All protocols here speak UTF-8.
+// places. All protocols here speak UTF-8. If the answer is to repeat the payload as JSON, there are
+// also escapes in it.
 func (r *Request) WithCharacters(shift int) *Request {
 	c := r.Clone()
 	b := c.Payload()
+	n := StampDigits
+	if r.Echoes && r.Numbered() && n+len(escapes) <= len(b)-StampDigits {
+		n += copy(b[n:], escapes)
+		c.escapes = true
+	}
 	text := characters
-	for n := StampDigits + shift; n+len(text) <= len(b)-StampDigits; text = "😀" {
+	for n += shift; n+len(text) <= len(b)-StampDigits; text = "😀" {
 		n += copy(b[n:], text)
 	}
 	return c
+}
+
+// text returns what the payload is without JSON escapes.
+func (r *Request) text() []byte {
+	if !r.escapes {
+		return r.Payload()
+	}
+	quoted := slices.Concat([]byte(`"`), r.Payload(), []byte(`"`))
+	text, _ := jsontext.AppendUnquote(nil, quoted) // no error: the escapes are ours
+	return text
 }
 
 // Payload returns the part of the message that only makes the message larger. The caller may change

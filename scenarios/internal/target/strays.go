@@ -52,6 +52,7 @@ type arrivals struct {
 	foreign bool   // the first is no JSON-RPC
 	cut     int    // bytes of the last that is only the beginning of a JSON object; 0 if none is
 	cutID   []byte // the id in the last beginning of an answer; nil for none
+	cutEnd  []byte // where that line ends: at most StampDigits bytes
 	goesOn  bool   // no header came behind such a beginning, but other text
 	mixed   bool   // one has the beginning of another message in it
 	refused bool   // one says that the server could not read what it got
@@ -124,6 +125,7 @@ func (s *Strays) addLine(line []byte) {
 		s.untaken.cut = len(line)
 		if e.Result || e.Error {
 			s.untaken.cutID = bytes.Clone(e.ID)
+			s.untaken.cutEnd = bytes.Clone(line[max(0, len(line)-StampDigits):])
 		}
 	}
 }

@@ -89,6 +89,10 @@ func (s *Server) Trip(ctx context.Context, r *Request, i int64) (Outcome, error)
 		out.Evidence = cmp.Or(out.Evidence, new(results.FailureEvidence))
 		out.Evidence.Computed = time.Since(began) >= MaxPatience*limit && s.computes(before)
 		s.Explain(ctx, before, &out)
+		if r.escapes && bytes.Equal(out.arrivals.cutEnd, r.Payload()[:StampDigits]) {
+			out.fail(Corrupt, "the answer's line ends where the text has a newline")
+			out.blameEscapes()
+		}
 		if r.AtEnd {
 			s.explainAtEnd(&out)
 		}

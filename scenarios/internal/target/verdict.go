@@ -126,6 +126,10 @@ const losesRest = "a large write takes a part and refuses the rest with EAGAIN: 
 const AdviceOnCharacters = "decode whole messages, not each read (in Node setEncoding, in " +
 	"Python sys.stdin.buffer); Content-Length counts bytes, not characters"
 
+// adviceOnEscapes is for a server whose JSON lacks escapes.
+const adviceOnEscapes = "let a JSON library write the answers: in a string, it escapes quotes, " +
+	"backslashes and control characters"
+
 // adviceOnText is for an answer with the text of another request.
 const adviceOnText = "it is the answer to another request: keep each text with the id of its " +
 	"request"
