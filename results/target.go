@@ -49,8 +49,8 @@ const (
 // Served reports whether the server did what it was asked to do, perhaps slowly.
 func (t Target) Served() bool { return t.Verdict == VerdictOK || t.Verdict == VerdictSlow }
 
-// FailsOnCharacters reports whether the server fails on quotes, newlines or characters of several
-// bytes alone.
+// FailsOnCharacters reports whether the server fails only on characters other than ASCII letters
+// and digits.
 func (t Target) FailsOnCharacters() bool {
 	f := t.Evidence.Failure
 	return f != nil && f.Characters
@@ -211,8 +211,8 @@ type FailureEvidence struct {
 	// WorksAnew is set if a new process answered a request of the same size, and another one a
 	// request of twice the size. The size is then not to blame, either.
 	WorksAnew bool `json:"works_anew,omitempty"`
-	// Characters is set if only requests with quotes, newlines and characters of several bytes
-	// fail, and not those of the same size with letters and digits.
+	// Characters is set if only requests with characters of several bytes, or such that JSON
+	// escapes, fail, and not those of the same size without them.
 	Characters bool `json:"characters,omitempty"`
 
 	ExitCode    *int     `json:"exit_code,omitempty"`

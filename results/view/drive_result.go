@@ -45,7 +45,7 @@ func resultOf(targets []results.Target) DriveResult {
 			known = *limited.Limit()
 			text = breakingText(*limited) + FailureText(*limited)
 		}
-		text = fmt.Sprintf("fails on quotes, newlines or characters of several bytes, in a "+
+		text = fmt.Sprintf("fails on characters other than ASCII letters and digits, in a "+
 			"message of %s: %s; without them: %s", results.FormatSize(failed.Size), FailureText(*failed), text)
 		return DriveResult{Limit: known, Failure: failed.Verdict, text: text, tone: Bad}
 	case limited == nil && (len(reach.NotTried) > 0 || failed == nil && reach.CutShort != nil):

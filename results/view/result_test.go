@@ -29,7 +29,7 @@ func TestWhatAServerComesTo(t *testing.T) {
 				{Verdict: "ok", SearchedTo: new(int64(16 << 20))},
 				{Verdict: results.VerdictNotTried},
 			},
-			false, "fails on quotes, newlines or characters of several bytes, in a message of " +
+			false, "fails on characters other than ASCII letters and digits, in a message of " +
 				"128 KiB: corrupt; without them: requests work to 16 MiB; large replies were not tried",
 		},
 		{
@@ -40,7 +40,7 @@ func TestWhatAServerComesTo(t *testing.T) {
 				{Verdict: "ok", SearchedTo: new(int64(16 << 20)), Evidence: results.TargetEvidence{
 					Limit: &results.LimitEvidence{Side: "reply", CutShort: true}}},
 			},
-			false, "fails on quotes, newlines or characters of several bytes, in a message of " +
+			false, "fails on characters other than ASCII letters and digits, in a message of " +
 				"128 KiB: corrupt; without them: requests work to 32 MiB; replies were tried only to 16,777,216 B",
 		},
 		{
@@ -49,7 +49,7 @@ func TestWhatAServerComesTo(t *testing.T) {
 					Failure: &results.FailureEvidence{Characters: true}}},
 				{Verdict: "exit 0", RequestLimit: new(int64(20 << 20))},
 			},
-			false, "fails on quotes, newlines or characters of several bytes, in a message of " +
+			false, "fails on characters other than ASCII letters and digits, in a message of " +
 				"128 KiB: corrupt; without them: breaks at 20,971,521 B: exited silently (code 0)",
 		},
 		{

@@ -59,8 +59,7 @@ func Failed(set *results.Set) error {
 		return fmt.Errorf("the server fails under a load: %s: %s",
 			view.FailureText(*failed), failed.Evidence.Why)
 	case reach.FailsAtAnySize() && failed.FailsOnCharacters():
-		return errors.New("the server fails on quotes, newlines or characters of several bytes, " +
-			"and not without them")
+		return errors.New("the server fails on characters other than ASCII letters and digits")
 	case reach.FailsAtAnySize():
 		return errors.New("the server " + view.AnySizeText(*failed))
 	case largest == 0:
