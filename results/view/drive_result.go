@@ -74,8 +74,12 @@ func resultOf(targets []results.Target) DriveResult {
 		isUncompared := func(t results.Target) bool {
 			return t.Evidence.Server != nil && t.Evidence.Server.Uncompared
 		}
-		if slices.ContainsFunc(targets, isUncompared) {
+		switch {
+		case slices.ContainsFunc(targets, isUncompared):
 			r.text = "requests work to " + size + "; answers were not compared"
+		case targets[0].Evidence.Load != nil:
+			r.text = "works under a load of requests of " + size + " that call no tool (see " +
+				"check --server)"
 		}
 		r.text += growth
 	default:

@@ -75,6 +75,13 @@ func TestDriveSaysFirstWhetherAServerPassed(t *testing.T) {
 				Evidence: results.TargetEvidence{
 					Server: &results.ServerEvidence{SmallReplies: true}}}},
 			view.DriveResult{Passed: true, Limit: 2048}},
+		{"no replies under a load", "works under a load of requests of 2 KiB that call no tool " +
+			"(see check --server)",
+			[]results.Target{{Command: []string{"server"}, Size: 2048, Verdict: "ok",
+				Evidence: results.TargetEvidence{
+					Load:   new(results.LoadEvidence),
+					Server: &results.ServerEvidence{SmallReplies: true}}}},
+			view.DriveResult{Passed: true, Limit: 2048}},
 		{"no time for replies",
 			"INCOMPLETE: requests work to 2 KiB; large replies were not tried",
 			[]results.Target{

@@ -263,7 +263,7 @@ func (c *serverCase) askAtOnce(ctx context.Context, large *target.Request) {
 		msg := c.request(id)
 		if large != nil && i%8 == 0 {
 			msg = large.WithID(id)
-			what = "requests, some of them for 256 KiB,"
+			what = "requests, some of them for 256 KiB" + c.fromTool() + ","
 		}
 		msgs = append(msgs, msg)
 	}

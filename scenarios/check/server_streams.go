@@ -388,7 +388,7 @@ func asksForLargeReplies(ctx context.Context, c *serverCase) error {
 		}
 		tooSmall := out.Size < r.Demands
 		if out.Verdict != target.OK || tooSmall {
-			c.judgeReply(out, stat.FormatBytes(int64(size)), came, whole)
+			c.judgeReply(out, stat.FormatBytes(int64(size))+c.fromTool(), came, whole)
 			return nil
 		}
 		came = "one of " + stat.FormatBytes(int64(size))
@@ -412,6 +412,15 @@ func (c *serverCase) requestForReply(size int) (*target.Request, error) {
 	return r, err
 }
 
+// fromTool names the tool that makes large answers. It is "" if they repeat what was sent.
+func (c *serverCase) fromTool() string {
+	if c.protocol.Demand == nil {
+		return ""
+	}
+	tool, _, _ := strings.Cut(c.protocol.Call, " ")
+	return " from tool " + tool
+}
+
 // judgeReply judges an answer that should have this size. The parameter earlier names the largest
 // answer that came whole. If the answer has no more than least bytes, the tool may have no more.
 func (c *serverCase) judgeReply(out target.Outcome, size, earlier string, least int) {
@@ -419,7 +428,7 @@ func (c *serverCase) judgeReply(out target.Outcome, size, earlier string, least 
 		size, out.Verdict.Text(), out.Why, earlier)
 	isShort := out.Size > 0 && out.Verdict == target.Truncated
 	if out.Verdict == target.OK {
-		found = fmt.Sprintf("asked for an answer of %s, the tool gave one of %s",
+		found = fmt.Sprintf("asked for an answer of %s, and got one of %s",
 			size, stat.FormatBytes(int64(out.Size)))
 		isShort = true
 	}

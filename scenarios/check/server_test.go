@@ -508,7 +508,7 @@ func TestAnswersThatMixAreToldFromLostOnes(t *testing.T) {
 func TestWhatIsAskedAtOnce(t *testing.T) {
 	t.Parallel()
 	for job, found := range map[string]string{
-		"ours":             ", some of them for 256 KiB",
+		"ours":             ", some of them for 256 KiB from tool get_large_data, were",
 		"well":             "all 32 small requests were answered, each by its id",
 		"ours deaf@65536B": ", some of them for 256 KiB",
 	} {
@@ -591,11 +591,12 @@ func TestLargeReplies(t *testing.T) {
 		{"go-sdk shorten", "repeat", "large-reply",
 			"an answer of 65,536 B: truncated: the answer holds the first 20,000", results.Fails},
 		{"go-sdk shorten", "give", "large-reply",
-			"asked for an answer of 65,536 B, the tool gave one of 20,", results.Fails},
+			"asked for an answer of 65,536 B from tool give, and got one of 20,", results.Fails},
 		{"go-sdk shorten", "give bytes", "large-reply",
-			"asked for an answer of 65,536 B, the tool gave one of 20,", results.Fails},
+			"asked for an answer of 65,536 B from tool give, and got one of 20,", results.Fails},
 		{"go-sdk shorten", "give-few", "large-reply",
-			"asked for an answer of 4,096 B, the tool gave one of 2,", results.CannotTell},
+			"asked for an answer of 4,096 B from tool give-few, and got one of 2,",
+			results.CannotTell},
 		{"go-sdk", "", "large-reply", "no tool is called that", results.CannotTell},
 		{"go-sdk shorten", "", "large-reply", "name one (--tool, --arg), or one that " +
 			"makes as much as a number says (--tool give --arg bytes may)",
