@@ -28,35 +28,33 @@ func findingSummary(all []results.Finding) string {
 	switch {
 	case !slices.ContainsFunc(all, cameToVerdict):
 		return fmt.Sprintf("INCONCLUSIVE: none of %d could be judged", len(all))
-	case len(failed) == 0 && len(undecided) > 0:
-		text := "INCOMPLETE: " + countPassed(all)
-		// what may be wrong was seen, or the check was interrupted
-		told := selected(undecided, func(f results.Finding) bool { return f.Class != "" })
-		for _, alike := range grouped(told, func(f results.Finding) string { return f.Found }) {
-			names := namesOf(alike)
-			if len(alike) > fewNames { // the table has their names
-				names = fmt.Sprintf("%d not judged", len(alike))
-			}
-			text += "; " + names + ": " + alike[0].Found
-		}
-		return text
-	case len(failed) == 0:
+	case len(failed)+len(undecided) == 0:
 		return "PASS: " + countPassed(all)
-	}
-	causes := grouped(failed, func(f results.Finding) string { return f.Found })
-	var texts []string
-	for i, alike := range causes {
-		if i == fewNames {
-			texts = append(texts, fmt.Sprintf("and %d more", len(causes)-fewNames))
-			break
-		}
-		texts = append(texts, namesOf(alike)+": "+alike[0].Found)
 	}
 	text := fmt.Sprintf("FAIL: %d of %d", len(failed), len(all))
 	if len(undecided) > 0 {
 		text += fmt.Sprintf(" (%d cannot tell)", len(undecided))
 	}
-	return text + ": " + strings.Join(texts, "; ")
+	separator := ": "
+	if len(failed) == 0 {
+		text = "INCOMPLETE: " + countPassed(all)
+		separator = "; "
+	}
+	// what may be wrong was seen, or the check was interrupted
+	told := selected(undecided, func(f results.Finding) bool { return f.Class != "" })
+	causes := grouped(slices.Concat(failed, told), func(f results.Finding) string { return f.Found })
+	for i, alike := range causes {
+		if i == fewNames {
+			return fmt.Sprintf("%s; and %d more", text, len(causes)-fewNames)
+		}
+		names := namesOf(alike)
+		if isUndecided(alike[0]) && len(alike) > fewNames { // the table has their names
+			names = fmt.Sprintf("%d not judged", len(alike))
+		}
+		text += separator + names + ": " + alike[0].Found
+		separator = "; "
+	}
+	return text
 }
 
 // fewNames is how many causes, or situations with one cause, a sentence names at most.

@@ -139,6 +139,35 @@ func TestAnInterruptedCheckSaysSo(t *testing.T) {
 	}
 }
 
+// An interrupted check that has found a fault says what else it saw, and how much it did not judge.
+func TestAnInterruptedCheckThatFailsSaysSo(t *testing.T) {
+	const again = "interrupted before it was tried again alone"
+	const never = "interrupted before this was judged"
+	var all []results.Finding
+	for _, f := range []results.Finding{
+		{ID: "sigterm", Verdict: results.CannotTell, Class: "interrupted", Found: never},
+		{ID: "batch", Verdict: results.Fails, Found: "no answer"},
+		{ID: "ids", Verdict: results.OK},
+		{ID: "cancel", Verdict: results.CannotTell, Found: "unknown"},
+		{ID: "large-reply", Verdict: results.CannotTell, Class: "cut", Found: "cut; " + again},
+		{ID: "sigint", Verdict: results.CannotTell, Class: "interrupted", Found: never},
+	} {
+		f.ID = "check/server/" + f.ID
+		all = append(all, f)
+	}
+	const want = "FAIL: 1 of 6 (4 cannot tell): batch: no answer; sigterm, sigint: " + never +
+		"; large-reply: cut; " + again
+	if got := findingSummary(all); got != want {
+		t.Errorf("summary %q, want %q", got, want)
+	}
+	for range 4 {
+		all = append(all, all[0])
+	}
+	if got := findingSummary(all); !strings.Contains(got, "; 6 not judged: "+never+"; ") {
+		t.Errorf("summary %q", got)
+	}
+}
+
 // PASS is said only where nothing is left open. That a program runs at all, its reference, says
 // nothing about the situations.
 func TestFindingsSayPassOnlyWhereAllIsDecided(t *testing.T) {
