@@ -2,7 +2,6 @@ package view
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/pipebench/pipebench/results"
@@ -46,7 +45,8 @@ func resultOf(targets []results.Target) DriveResult {
 			text = breakingText(*limited) + FailureText(*limited)
 		}
 		text = fmt.Sprintf("fails on characters other than ASCII letters and digits, in a "+
-			"message of %s: %s; without them: %s", results.FormatSize(failed.Size), FailureText(*failed), text)
+			"message of %s: %s; without them: %s",
+			results.FormatSize(failed.Size), FailureText(*failed), text)
 		return DriveResult{Limit: known, Failure: failed.Verdict, text: text, tone: Bad}
 	case limited == nil && (len(reach.NotTried) > 0 || failed == nil && reach.CutShort != nil):
 		text = "INCOMPLETE: " + text
@@ -69,34 +69,29 @@ func resultOf(targets []results.Target) DriveResult {
 	case reach.Served > 0 && results.RepliesUntried(targets):
 		r.Passed = true
 		r.tone = Mixed
-		size := results.FormatSize(reach.Served)
-		r.text = "requests that call no tool work to " + size + " (--tool NAME calls one)"
-		isUncompared := func(t results.Target) bool {
-			return t.Evidence.Server != nil && t.Evidence.Server.Uncompared
-		}
-		switch {
-		case slices.ContainsFunc(targets, isUncompared):
-			r.text = "requests work to " + size + "; answers were not compared"
-		case targets[0].Evidence.Load != nil:
-			r.text = "works under a load of requests of " + size + " that call no tool (see " +
-				"check --server)"
-		}
-		r.text += growth
+		r.text = untriedText(targets, results.FormatSize(reach.Served)) + growth
 	default:
 		r.judge(&results.Target{}, "", growth) // no size failed
-		if r.Passed {
-			r.text = passedText(r, targets[0].Evidence.Load)
+		if targets[0].Evidence.Load != nil {
+			r.text = "works under a load of requests of " + results.FormatSize(r.Limit) +
+				", the largest sent"
 		}
 	}
 	return r
 }
 
-// passedText says up to which size a server works, and how requests were sent.
-func passedText(r DriveResult, load *results.LoadEvidence) string {
-	if load == nil {
-		return r.text + ", one at a time"
+// untriedText says up to which size a server works if no large reply was checked.
+func untriedText(targets []results.Target, size string) string {
+	for _, t := range targets {
+		if t.Evidence.Server != nil && t.Evidence.Server.Uncompared {
+			return "requests work to " + size + "; answers were not compared"
+		}
 	}
-	return "works under a load of requests of " + results.FormatSize(r.Limit) + ", the largest sent"
+	if targets[0].Evidence.Load != nil {
+		return "works under a load of requests of " + size + " that call no tool (see " +
+			"check --server)"
+	}
+	return "requests that call no tool work to " + size + " (--tool NAME calls one)"
 }
 
 // reachText returns the largest size that works, and says how far requests and replies were tried.
@@ -167,7 +162,7 @@ func (r *DriveResult) judge(failure *results.Target, sizeText, growthText string
 		r.text = "works to " + stat.FormatBytes(r.Limit) + ", then " + FailureText(*failure) +
 			growthText
 	case r.Passed:
-		r.text = "works to " + results.FormatSize(r.Limit) + growthText
+		r.text = "works to " + results.FormatSize(r.Limit) + growthText + ", one at a time"
 	case r.Limit == 0:
 		r.tone = Bad
 		r.text = "FAIL at every size tried: " + FailureText(*failure)

@@ -42,7 +42,8 @@ func findingSummary(all []results.Finding) string {
 	}
 	// what may be wrong was seen, or the check was interrupted
 	told := selected(undecided, func(f results.Finding) bool { return f.Class != "" })
-	causes := grouped(slices.Concat(failed, told), func(f results.Finding) string { return f.Found })
+	found := func(f results.Finding) string { return f.Found }
+	causes := grouped(slices.Concat(failed, told), found)
 	for i, alike := range causes {
 		if i == fewNames {
 			return fmt.Sprintf("%s; and %d more", text, len(causes)-fewNames)
@@ -71,9 +72,6 @@ func namesOf(all []results.Finding) string {
 // countPassed counts checks by verdict: "ok 34 of 35, unsupported 1".
 func countPassed(all []results.Finding) string {
 	others := selected(all, func(f results.Finding) bool { return f.Verdict != results.OK })
-	if len(others) == len(all) {
-		return fmt.Sprintf("%s of %d", countVerdicts(all), len(all))
-	}
 	text := fmt.Sprintf("ok %d of %d", len(all)-len(others), len(all))
 	if len(others) > 0 {
 		text += ", " + countVerdicts(others)

@@ -30,7 +30,8 @@ func TestWhatAServerComesTo(t *testing.T) {
 				{Verdict: results.VerdictNotTried},
 			},
 			false, "fails on characters other than ASCII letters and digits, in a message of " +
-				"128 KiB: corrupt; without them: requests work to 16 MiB; large replies were not tried",
+				"128 KiB: corrupt; without them: requests work to 16 MiB; " +
+				"large replies were not tried",
 		},
 		{
 			"characters and replies in too little time", []results.Target{
@@ -41,7 +42,8 @@ func TestWhatAServerComesTo(t *testing.T) {
 					Limit: &results.LimitEvidence{Side: "reply", CutShort: true}}},
 			},
 			false, "fails on characters other than ASCII letters and digits, in a message of " +
-				"128 KiB: corrupt; without them: requests work to 32 MiB; replies were tried only to 16,777,216 B",
+				"128 KiB: corrupt; without them: requests work to 32 MiB; " +
+				"replies were tried only to 16,777,216 B",
 		},
 		{
 			"characters and a limit", []results.Target{

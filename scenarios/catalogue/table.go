@@ -76,8 +76,7 @@ var clients = []Situation{
 		Title:  "lines that are no messages, blank ones among them, come before a request",
 		Advice: "answer the request: a bad line costs one error at most, not the session"},
 	{Name: "split-utf8",
-		Title: "a request with quotes and newlines comes in pieces that cut characters of 2, 3 " +
-			"and 4 bytes",
+		Title:  "a request with escapes comes in pieces that cut characters of 2, 3 and 4 bytes",
 		Advice: "give them back whole: join bytes first, decode text then"},
 	{Name: "trickle",
 		Title: "a request is written one byte at a time",

@@ -388,7 +388,11 @@ func asksForLargeReplies(ctx context.Context, c *serverCase) error {
 		}
 		tooSmall := out.Size < r.Demands
 		if out.Verdict != target.OK || tooSmall {
-			c.judgeReply(out, stat.FormatBytes(int64(size))+c.fromTool(), came, whole)
+			asked := stat.FormatBytes(int64(size))
+			if c.protocol.Demand != nil {
+				asked += " from tool " + c.protocol.Call
+			}
+			c.judgeReply(out, asked, came, whole)
 			return nil
 		}
 		came = "one of " + stat.FormatBytes(int64(size))
@@ -410,15 +414,6 @@ func (c *serverCase) requestForReply(size int) (*target.Request, error) {
 			"(--tool %s --arg %s may)", err, tool, arg)
 	}
 	return r, err
-}
-
-// fromTool names the tool that makes large answers. It is "" if they repeat what was sent.
-func (c *serverCase) fromTool() string {
-	if c.protocol.Demand == nil {
-		return ""
-	}
-	tool, _, _ := strings.Cut(c.protocol.Call, " ")
-	return " from tool " + tool
 }
 
 // judgeReply judges an answer that should have this size. The parameter earlier names the largest

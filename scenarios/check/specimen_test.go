@@ -171,7 +171,7 @@ func serveSlices(tools string) error {
 	return err
 }
 
-// servePasted is the project's own server, with the tool "echo" alone, whose answers have characters
+// servePasted is the project's own server, with the tool "echo" alone. Its answers have characters
 // in place of JSON escapes.
 func servePasted() error {
 	tools := slices.DeleteFunc(mcpstdio.Samples(), func(t mcpstdio.Tool) bool {

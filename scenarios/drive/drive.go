@@ -27,7 +27,6 @@ import (
 	"github.com/pipebench/pipebench/results"
 	"github.com/pipebench/pipebench/results/stat"
 	"github.com/pipebench/pipebench/scenarios/internal/child"
-	"github.com/pipebench/pipebench/scenarios/internal/jsonrpc"
 	"github.com/pipebench/pipebench/scenarios/internal/target"
 )
 
@@ -227,16 +226,11 @@ func (d *Driver) tripAlive(
 // checkAlive sends a small request to a server that has just answered, and replaces the outcome if
 // this request fails. Without this check, the next message would be blamed for the failure.
 func (d *Driver) checkAlive(ctx context.Context, out *target.Outcome) error {
-	small := d.protocol.Smallest(target.Transport)
-	after, err := d.trip(ctx, small, 0)
+	after, err := d.trip(ctx, d.protocol.Smallest(target.Transport), 0)
 	if err != nil || after.Verdict == target.OK {
 		return err
 	}
-	what := "a small request after it"
-	if method := jsonrpc.Scan(small.Number(0)).Method; len(method) > 0 {
-		what += fmt.Sprintf(" (%s, which a server that does not know it has to refuse)", method)
-	}
-	after.Why = what + " was not answered: " + after.Why
+	after.Why = "a small request after it was not answered: " + after.Why
 	after.Size = out.Size
 	*out = after
 	return nil

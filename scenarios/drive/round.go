@@ -182,7 +182,7 @@ func (r *loadRound) batch(ctx context.Context, n int64) error {
 	before := r.server.In.Bytes()
 	err := r.server.Batch(patient, func(w framers.Writer) error { return r.write(w, n) })
 	if err != nil {
-		return errors.New(target.WhyNotTaken(err, r.server.In.Bytes()-before, "the request"))
+		return errors.New(target.WhyNotTaken(err, r.server.In.Bytes()-before))
 	}
 	return nil
 }

@@ -75,8 +75,7 @@ func (d *Driver) measureAgain(
 	if err != nil || gotNothing(target.Verdict(second.Verdict)) {
 		return first
 	}
-	warn(second, "one request got no answer in time, after %s; this is of another process",
-		results.FormatCount(int(first.Evidence.Failure.ServedBefore), "served request"))
+	warn(second, "one request got no answer in time; this is of another process")
 	return second
 }
 

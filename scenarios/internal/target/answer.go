@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"iter"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -98,10 +97,10 @@ func (r *Request) explain(reply []byte) Outcome {
 		}
 		return out
 	}
-	payload := r.text()
+	payload, _ := jsontext.AppendUnquote(nil, `"`+string(r.Payload())+`"`)
 	nearest := wrong(Corrupt, 0, "the answer (%s bytes) holds nothing of what was sent",
 		grouped(len(reply)))
-	for text := range texts(reply) {
+	for _, text := range texts(reply) {
 		if strings.Contains(text, string(r.Payload())) { // a quoted text in the text
 			return fine
 		}
@@ -233,7 +232,8 @@ func compare(payload, text []byte) Outcome {
 // blameEscapes blames a server that answers without JSON escapes.
 func (o *Outcome) blameEscapes() {
 	o.Why += ": the server does not escape texts as JSON asks"
-	o.Remedy = adviceOnEscapes
+	o.Remedy = "let a JSON library write the answers: in a string, it escapes quotes, " +
+		"backslashes and control characters"
 }
 
 // addedNote returns what stands in text in place of a part of the payload, such as "[truncated]".
@@ -254,30 +254,22 @@ func addedNote(payload, text []byte, i int) []byte {
 	return nil
 }
 
-// texts yields every string of a JSON value, the names of members included, and those of JSON
+// texts returns every string of a JSON value, the names of members included, and those of JSON
 // objects in these strings.
-func texts(value []byte) iter.Seq[string] {
-	return func(yield func(string) bool) {
-		dec := jsontext.NewDecoder(bytes.NewReader(value),
-			jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
-		for {
-			token, err := dec.ReadToken()
-			if err != nil {
-				return
-			}
-			if token.Kind() != '"' {
-				continue
-			}
+func texts(value []byte) []string {
+	dec := jsontext.NewDecoder(bytes.NewReader(value),
+		jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
+	var all []string
+	for {
+		token, err := dec.ReadToken()
+		if err != nil {
+			return all
+		}
+		if token.Kind() == '"' {
 			text := token.String()
-			if !yield(text) {
-				return
-			}
+			all = append(all, text)
 			if strings.HasPrefix(text, "{") {
-				for inner := range texts([]byte(text)) {
-					if !yield(inner) {
-						return
-					}
-				}
+				all = append(all, texts([]byte(text))...)
 			}
 		}
 	}

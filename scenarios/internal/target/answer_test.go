@@ -2,6 +2,7 @@ package target
 
 import (
 	"bytes"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -144,6 +145,10 @@ func TestATextThatIsNotEscapedIsNamed(t *testing.T) {
 	r = r.WithCharacters(0)
 	r.Number(7)
 	source := string(r.Payload())
+	none, err := strconv.Unquote(`"` + source + `"`)
+	if err != nil {
+		t.Fatal(err)
+	}
 	const unescaped = ": the server does not escape texts as JSON asks"
 	replacer := strings.NewReplacer
 	for _, row := range []struct{ name, text, why string }{
@@ -154,7 +159,7 @@ func TestATextThatIsNotEscapedIsNamed(t *testing.T) {
 		{"JSON with numbers in a text", quotedOnce(`{"text":"` +
 			replacer("<", `\u003c`).Replace(source) + `"}`), ""},
 		{"a quoted text in a text", quotedOnce(`you said "` + source + `"`), ""},
-		{"none", string(r.text()),
+		{"none", none,
 			"no JSON: invalid character '\\n' in string literal" + unescaped},
 		{"quotes", replacer(`\"`, `"`).Replace(source), "no JSON: invalid character '<'" +
 			" after object key:value pair" + unescaped},
@@ -172,7 +177,7 @@ func TestATextThatIsNotEscapedIsNamed(t *testing.T) {
 		isRight := out.Verdict == OK && row.why == "" ||
 			out.Verdict == Corrupt && row.why != "" && strings.HasSuffix(out.Why, row.why)
 		isNamed := strings.HasSuffix(row.why, unescaped)
-		if !isRight || isNamed != (out.Remedy == adviceOnEscapes) {
+		if !isRight || isNamed != strings.HasPrefix(out.Remedy, "let a JSON library") {
 			t.Errorf("%s: %s: %s; %s", row.name, out.Verdict, out.Why, out.Remedy)
 		}
 	}

@@ -3,13 +3,10 @@ package target
 import (
 	"bytes"
 	"math/rand/v2"
-	"slices"
 	"strconv"
 	"strings"
 	"sync"
 	"time"
-
-	"github.com/go-json-experiment/json/jsontext"
 )
 
 // A Request is a request of one exact size. Each copy that is sent has its own number, in its id
@@ -128,7 +125,7 @@ func (r *Request) Size() int { return len(r.msg) }
 const characters = "é漢aß語🜁"
 
 // escapes are JSON text for characters that an answer has to escape, and for others that it may
-// escape. The quotes are two, so that an answer without escapes still has a last brace. They have 16
+// escape. There are two quotes, so that an answer without escapes still has a last brace, and 16
 // bytes, so that the characters of 4 bytes behind them stay where they are in a piece of text.
 const escapes = `\n\"</&>\"\\\t\r`
 
@@ -150,16 +147,6 @@ func (r *Request) WithCharacters(shift int) *Request {
 		n += copy(b[n:], text)
 	}
 	return c
-}
-
-// text returns what the payload is without JSON escapes.
-func (r *Request) text() []byte {
-	if !r.escapes {
-		return r.Payload()
-	}
-	quoted := slices.Concat([]byte(`"`), r.Payload(), []byte(`"`))
-	text, _ := jsontext.AppendUnquote(nil, quoted) // no error: the escapes are ours
-	return text
 }
 
 // Payload returns the part of the message that only makes the message larger. The caller may change

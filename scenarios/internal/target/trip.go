@@ -175,11 +175,7 @@ func (s *Server) exchange(ctx context.Context, r *Request, i int64, limit time.D
 	if err == nil {
 		out = s.await(ctx, got, r.answerID(), began, limit)
 	} else {
-		what := "the request"
-		if len(r.Lead) > 0 {
-			what = "it and of what was sent with it"
-		}
-		out = s.explainUnsent(got, err, WhyNotTaken(err, accepted, what))
+		out = s.explainUnsent(got, err, WhyNotTaken(err, accepted))
 	}
 	out.id = string(r.answerID())
 	out.accepted = accepted
@@ -204,10 +200,9 @@ func (s *Server) explainUnsent(got <-chan Outcome, err error, why string) Outcom
 	return answer
 }
 
-// WhyNotTaken says in plain words why a request could not be written. The parameter what names that
-// of which the pipe has accepted so many bytes.
-func WhyNotTaken(err error, accepted int64, what string) string {
-	taken := stat.FormatBytes(accepted) + " of " + what + " were taken"
+// WhyNotTaken says why a request was not written, of which the pipe has accepted so many bytes.
+func WhyNotTaken(err error, accepted int64) string {
+	taken := stat.FormatBytes(accepted) + " were taken"
 	switch {
 	case errors.Is(err, child.ErrNotTaken):
 		return "the request was not taken in its time: " + taken

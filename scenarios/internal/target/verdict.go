@@ -126,10 +126,6 @@ const losesRest = "a large write takes a part and refuses the rest with EAGAIN: 
 const AdviceOnCharacters = "decode whole messages, not each read (in Node setEncoding, in " +
 	"Python sys.stdin.buffer); Content-Length counts bytes, not characters"
 
-// adviceOnEscapes is for a server whose JSON lacks escapes.
-const adviceOnEscapes = "let a JSON library write the answers: in a string, it escapes quotes, " +
-	"backslashes and control characters"
-
 // adviceOnText is for an answer with the text of another request.
 const adviceOnText = "it is the answer to another request: keep each text with the id of its " +
 	"request"
@@ -140,15 +136,6 @@ const AdviceOneRead = "takes what one read returns for one message: split its in
 // AdviceReads is for a server that may be such a one.
 const AdviceReads = "does it take each read for one message? a notification and the next request " +
 	"may come in one read, and in Node a 'data' event is not a message: use readline"
-
-// adviceOnBeginning is for a server that lives, and wrote only the beginning of its answer.
-func (o *Outcome) adviceOnBeginning() string {
-	if o.nonBlocking {
-		return "its standard output is non-blocking (O_NONBLOCK): " + losesRest
-	}
-	return "the server lives, and its answer is only a beginning: it, or its tool, may cut " +
-		"texts, or not flush the rest"
-}
 
 // Advice says what the outcome usually means and what to look at first. The text may tell the user
 // to run the given command. This command should repeat the request and then wait.
@@ -167,10 +154,10 @@ func (o *Outcome) Advice(command string) string {
 		return AdviceEndedBySize
 	case o.Verdict == Truncated && o.pending.Length > 0:
 		return WrongLength.Advice() + "; " + adviceNonBlocking
-	case o.Verdict == Truncated && e != nil && e.Offset != nil:
-		return o.Why + "; the server, or its tool, may cut texts"
-	case o.Verdict == Truncated && e != nil && e.Probe != probeGone:
-		return o.adviceOnBeginning()
+	case o.Verdict == Truncated && o.nonBlocking && e.Offset == nil:
+		return "its standard output is non-blocking (O_NONBLOCK): " + losesRest
+	case o.Verdict == Truncated && e != nil && (e.Offset != nil || e.Probe != probeGone):
+		return o.Why + "; it, or its tool, may cut texts, or not flush the rest"
 	case o.Verdict != Deaf || e == nil:
 		return o.Verdict.Advice()
 	case e.Question != "":
