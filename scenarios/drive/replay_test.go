@@ -707,7 +707,7 @@ func TestAReplayDoesNotFailAtAMethodThatTheServerIgnores(t *testing.T) {
 // Notifications that come in place of an answer are counted and named.
 func TestAReplayNamesNotificationsInPlaceOfAnAnswer(t *testing.T) {
 	t.Parallel()
-	o := server("lsp shy")
+	o := server("lsp go")
 	o.Protocol = "lsp"
 	o.Patience = 200 * time.Millisecond
 	set := new(results.Set)
