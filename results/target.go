@@ -315,7 +315,8 @@ type DirectionTraffic struct {
 	Gaps            int64 `json:"gaps,omitempty"`
 	MessagesMissing int64 `json:"messages_missing,omitempty"` // messages in the gaps
 	BodiesLeftOut   int64 `json:"bodies_left_out,omitempty"`  // of messages that were too large
-	// Announced is the length of a last message of which only Came bytes have come.
+	// Announced is the length of a last message of which only Came bytes have come. It is 0 for a
+	// line: Came is then how many bytes have come without a newline.
 	Announced int64 `json:"announced_bytes,omitempty"`
 	Came      int64 `json:"came_bytes,omitempty"`
 	// BareHeaders is how many headers had a line that ended with LF alone.

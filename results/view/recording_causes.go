@@ -105,7 +105,7 @@ func traffic(s *results.Set, messages []results.Message, dir string) results.Dir
 		sum.Strays += t.Strays
 		sum.BareHeaders += t.BareHeaders
 		sum.FirstStray = cmp.Or(sum.FirstStray, t.FirstStray)
-		if t.Announced > 0 {
+		if t.Announced+t.Came > 0 {
 			sum.Announced = t.Announced
 			sum.Came = t.Came
 		}
@@ -165,10 +165,16 @@ func strayText(t results.DirectionTraffic, dir string) string {
 	return fmt.Sprintf(says, sideText(dir), places, first)
 }
 
-// unfinishedText names a last message of which less came than its header announces.
+// unfinishedText names a last message of which less came than its header announces, or a last line
+// without a newline.
 func unfinishedText(t results.DirectionTraffic, dir string) string {
-	if t.Announced == 0 {
+	switch {
+	case t.Announced+t.Came == 0:
 		return ""
+	case t.Announced == 0:
+		const says = "The last line %s has no newline: %s came, and a reader of lines may wait " +
+			"for its end."
+		return fmt.Sprintf(says, sideText(dir), stat.FormatBytes(t.Came))
 	}
 	const says = "The last message %s announces %s; %s came: its length is wrong, or the rest " +
 		"was not written."

@@ -248,13 +248,17 @@ func TestAnOutputThatOutlivesItsServerIsNamed(t *testing.T) {
 func TestAMessageThatIsNotWholeIsNamedFirst(t *testing.T) {
 	set := &results.Set{
 		Messages: []results.Message{{Dir: "request", Method: "hover", ID: []byte("2"), Size: 154}},
-		Targets: []results.Target{lspServer(results.DirectionTraffic{},
-			results.DirectionTraffic{Announced: 110, Came: 90})},
 	}
-	const want = "The last message from the server announces 110 B; 90 came: its length is " +
-		"wrong, or the rest was not written."
-	if got := recordingSummary(set, "")[0]; got != want {
-		t.Errorf("got %q, want %q", got, want)
+	for want, reply := range map[string]results.DirectionTraffic{
+		"The last message from the server announces 110 B; 90 came: its length is wrong, or the " +
+			"rest was not written.": {Announced: 110, Came: 90},
+		"The last line from the server has no newline: 90 B came, and a reader of lines may " +
+			"wait for its end.": {Came: 90},
+	} {
+		set.Targets = []results.Target{lspServer(results.DirectionTraffic{}, reply)}
+		if got := recordingSummary(set, "")[0]; got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
 	}
 }
 

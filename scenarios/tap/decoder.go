@@ -44,6 +44,7 @@ type decoder struct {
 	stop   func()
 	piece  []byte // the bytes from feed that the reader has not read yet
 	ended  bool
+	inLine int // bytes that have come since the last end of a line
 
 	message message // the last one that was found
 	at      int64   // when piece was passed on
@@ -90,6 +91,10 @@ func (d *decoder) feed(p []byte, at, stall int64) {
 	d.at = at
 	d.fed += int64(len(p))
 	d.stalled += stall
+	d.inLine += len(p)
+	if i := bytes.LastIndexByte(p, '\n'); i >= 0 {
+		d.inLine = len(p) - i - 1
+	}
 	d.piece = p
 	d.resume()
 	d.piece = nil
@@ -103,12 +108,13 @@ func (d *decoder) close(at int64) {
 	d.stop()
 }
 
-// pending says what has come of the next message, as far as the framing states lengths.
+// pending says what has come of the next message. The length of a line is 0. The last line may have
+// become a message when the stream ended.
 func (d *decoder) pending() framers.Pending {
 	if r, ok := d.reader.(framers.LengthReader); ok {
 		return r.Pending()
 	}
-	return framers.Pending{}
+	return framers.Pending{Came: d.inLine}
 }
 
 // messages is the coroutine: it reads messages, and yields whenever it wants more bytes.

@@ -141,7 +141,7 @@ func (r *relay) account() results.DirectionTraffic {
 	if allPassed && ended {
 		a.EndedNS = at
 	}
-	if allPassed && pending.Length > 0 {
+	if allPassed && pending.Length >= 0 {
 		a.Announced = pending.Length
 		a.Came = int64(pending.Came)
 	}

@@ -594,26 +594,38 @@ func TestAMessageThatIsNotWholeIsRecorded(t *testing.T) {
 // While the tap runs, and after it was killed, the recording says what came of a message that is
 // not whole. When the message is whole, that is taken back.
 func TestWhatCameOfAMessageIsRecordedWhileTheTapRuns(t *testing.T) {
-	const half = `printf 'Content-Length: 8\r\n\r\n{"id"'`
-	p := start(t, nil, "sh", "-c", half+`; read line; printf ':1}'; read line`)
-	awaited := func(announced, came int64) bool {
-		set, err := results.Read(p.record)
-		if err != nil || len(set.Targets) != 1 {
-			return false
-		}
-		out := set.Targets[0].Evidence.Traffic.Replies
-		return set.Targets[0].Verdict == results.VerdictRunning && out.Announced == announced &&
-			out.Came == came
-	}
-	p.await("the record of a part", func() bool { return awaited(8, 5) })
-	if _, err := p.in.WriteString("go on\n"); err != nil {
-		t.Fatal(err)
-	}
-	p.await("the record of the whole", func() bool { return awaited(0, 0) })
-	p.in.Close()
-	p.wait()
-	if targets := p.recording().Targets; len(targets) != 1 || targets[0].Verdict != "exit 1" {
-		t.Errorf("at its end, the recording has %+v", targets)
+	for _, row := range []struct {
+		name, part, rest string
+		announced, came  int64
+	}{
+		{"header", `Content-Length: 8\r\n\r\n{"id"`, `:1}`, 8, 5},
+		{"line", `{"id"`, `:1}\n`, 0, 5},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			script := "printf '" + row.part + "'; read line; printf '" + row.rest + "'; read line"
+			p := start(t, nil, "sh", "-c", script)
+			says := func(announced, came int64) bool {
+				set, err := results.Read(p.record)
+				if err != nil || len(set.Targets) != 1 {
+					return false
+				}
+				last := set.Targets[0]
+				out := last.Evidence.Traffic.Replies
+				return last.Verdict == results.VerdictRunning && out.Announced == announced &&
+					out.Came == came
+			}
+			p.await("the record of a part", func() bool { return says(row.announced, row.came) })
+			if _, err := p.in.WriteString("go on\n"); err != nil {
+				t.Fatal(err)
+			}
+			p.await("the record of the whole", func() bool { return says(0, 0) })
+			p.in.Close()
+			p.wait()
+			targets := p.recording().Targets
+			if len(targets) != 1 || targets[0].Verdict != "exit 1" {
+				t.Errorf("at its end, the recording has %+v", targets)
+			}
+		})
 	}
 }
 
