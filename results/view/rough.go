@@ -32,17 +32,19 @@ const (
 
 // Judge decides what a ratio tells. Sentences, tables, titles of pictures and advice all go by it,
 // so that they agree. A gain or a loss is certain if the whole interval lies on one side, however
-// wide it is. A wide interval of disturbed samples proves nothing: other programs may have met one
-// way more often than the other.
+// wide it is. A wide interval of disturbed samples must lie farther out: other programs may have
+// met one way more often than the other.
 func Judge(ratio stat.Estimate, counts float64) Effect {
+	bias := 1.0
+	if ratio.Disturbed && !stat.IsClear(ratio) {
+		bias += stat.MostBlur / 100.0
+	}
 	switch {
-	case ratio.Disturbed && !stat.IsClear(ratio):
-		return Unclear
-	case ratio.Below(1 / counts):
+	case ratio.Below(1 / (counts * bias)):
 		return Loss
-	case ratio.Above(counts):
+	case ratio.Above(counts * bias):
 		return Gain
-	case ratio.Below(counts):
+	case ratio.Below(counts / bias):
 		return NoGain
 	}
 	return Unclear

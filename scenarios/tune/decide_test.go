@@ -798,6 +798,7 @@ func TestTheTableHasTheGamble(t *testing.T) {
 func TestAnAverageAloneIsNoAdvice(t *testing.T) {
 	noisy := usual
 	noisy.noise = 0.35
+	noisy.wakeNS = 12_000
 	records := noisy.records(12, 1)
 	for _, r := range records {
 		for i := range r.Samples {
