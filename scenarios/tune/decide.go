@@ -308,10 +308,10 @@ func (d *Decision) decideLever() {
 		break
 	}
 	switch {
-	case d.Unproven != "" || isProven: // Decide may have said why
+	case d.Unproven != "": // Decide said why
 	case math.IsInf(narrowest, 1):
 		d.Unproven = fmt.Sprintf("too many cells have fewer than %d samples", stat.LeastSamples)
-	default:
+	case !isProven:
 		d.Unproven = "noise hides what a change gains on average"
 	}
 	if !gains {

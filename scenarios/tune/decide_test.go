@@ -500,10 +500,14 @@ func TestWhatRecordsCannotDecide(t *testing.T) {
 	tripsAlone := slices.DeleteFunc(usual.records(12, 1), func(r results.Record) bool {
 		return r.Cell.Pattern == "stream"
 	})
+	notReached := slices.DeleteFunc(usual.records(12, 1), func(r results.Record) bool {
+		return r.Cell.Placement == "free" && r.Cell.Pattern == results.PatternRoundtrip
+	})
 	for name, row := range map[string]struct {
 		records []results.Record
 		why     string
 	}{
+		"round trips not reached":       {notReached, "fewer than 6 samples"},
 		"no records at all":             {nil, "no run of tune"},
 		"records without samples":       {usual.records(0, 1), "no run of tune"},
 		"nothing to compare with":       {chunksAlone, "no run of tune"},
