@@ -69,16 +69,14 @@ func warningsOf(rows []stat.Row) (failures, doubts []warning) {
 	return failures, doubts
 }
 
-// sampleNotes explain the figures with ± and with ~.
+// sampleNotes explain the figures with ±.
 func sampleNotes(rows []stat.Row) []string {
 	var out []string
 	var counts []int // of samples, in cells that have enough for an interval
 	leftOut := 0
 	disturbed := 0 // cells whose disturbed samples are used
-	isRough := false
 	for _, r := range rows {
 		e := r.Estimates[stat.RelativeMetric(r.Cell).Name]
-		isRough = isRough || e.N > 0 && IsRough(e)
 		leftOut += e.LeftOut
 		if e.Disturbed {
 			disturbed++
@@ -98,9 +96,6 @@ func sampleNotes(rows []stat.Row) []string {
 				disturbed, results.FormatCount(len(rows), "cell"))
 		}
 		out = append(out, text)
-	}
-	if isRough {
-		out = append(out, roughNote)
 	}
 	return out
 }

@@ -117,14 +117,15 @@ func (s series) table() Table {
 }
 
 // hasMedianTrips reports whether the measurements are round trips at full speed whose median times
-// are known.
+// are known, with intervals unless there are too few samples for any.
 func (s series) hasMedianTrips() bool {
 	if s.cell.Pattern != results.PatternRoundtrip || s.cell.Rate > 0 {
 		return false
 	}
 	measured := false
 	for _, r := range s.rows {
-		_, known := r.Figure("p50")
+		e, known := r.Estimates["p50"]
+		known = known && (e.Interval != nil || e.N < stat.LeastSamples)
 		if r.Samples > 0 && !known {
 			return false
 		}

@@ -321,6 +321,23 @@ func TestABusyMachineTellsWhatIsKnown(t *testing.T) {
 	}
 }
 
+// Where each start of the processes has too few messages for a median of them, the time that has an
+// interval is shown.
+func TestAMedianWithoutAnIntervalYieldsToTheTime(t *testing.T) {
+	set := &results.Set{}
+	set.Add(resultstest.Environment())
+	for _, framing := range []string{"raw", "ndjson"} {
+		c := resultstest.Cell(framing, 4000)
+		c.Pattern = "roundtrip"
+		r := resultstest.Record(c, 4000, resultstest.Around(1000, 0.1)[:6]...)
+		set.Add(resultstest.WithLatency(r, c.Pattern, 4))
+	}
+	text := strings.Join(screenOf(t, set, Options{}), "\n")
+	if !strings.Contains(text, "Round trip vs raw") || strings.Contains(text, "~") {
+		t.Errorf("rough figures, though others are exact:\n%s", text)
+	}
+}
+
 // Many settings are the rows of a few tables, not a table each.
 func TestManySettingsShareATable(t *testing.T) {
 	s := &results.Set{}

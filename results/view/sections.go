@@ -67,6 +67,7 @@ func sections(s *results.Set, rows []stat.Row, detail bool) []Section {
 		measured.Tables = tables
 		measured.Notes = screenNotes(rows, isPart)
 	}
+	measured.Notes = nonEmpty(append([]string{RoughNote(measured.Tables)}, measured.Notes...))
 	recording := Section{ID: "recording", Title: "A recording"}
 	recording.Tables = []Table{replyTable(s.Messages)}
 	all := []Section{measured, serverSection(s), recording}
