@@ -39,11 +39,8 @@ func FleetCharts(members []stat.Member) []Chart {
 	}
 	c.Title = d.title()
 	c.Notes = d.notes()
-	hasOddRaw := func(m stat.Member) bool {
-		return slices.ContainsFunc(m.Figures, func(f stat.Figure) bool { return f.OddRaw })
-	}
-	if slices.ContainsFunc(members, hasOddRaw) {
-		c.Notes = append(c.Notes, "Where raw alone is slower or faster than on other machines, "+
+	if slices.ContainsFunc(members, stat.Member.HasOddRaw) {
+		c.Notes = append(c.Notes, "Where raw alone is slower or faster than on most machines, "+
 			"nothing is drawn.")
 	}
 	c.complete()

@@ -209,6 +209,23 @@ func TestTheChartOfAFleetIsOfTheMachinesOfThePage(t *testing.T) {
 	}
 }
 
+// The picture has all machines if raw differs by degrees.
+func TestTheChartOfAFleetHasMachinesWhoseRawDiffersByDegrees(t *testing.T) {
+	var sets []*results.Set
+	for i := range 12 {
+		m := resultstest.Machine{Name: fmt.Sprint("m", i)}
+		m.Slow = map[string]float64{"raw": 1 + 0.03*float64(i)}
+		sets = append(sets, m.Run())
+	}
+	charts := FleetCharts(stat.FleetOf(results.Merge(sets...)).Members())
+	if len(charts) != 1 {
+		t.Fatal("no chart")
+	}
+	if p := charts[0].Panels[0].Series[0].Points[0]; p.Samples != 12 {
+		t.Errorf("point %+v", p)
+	}
+}
+
 // The caption names no lines for everything together and for raw: these are not drawn.
 func TestTheCaptionNamesOnlyLinesThatAreDrawn(t *testing.T) {
 	var sets []*results.Set

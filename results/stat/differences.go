@@ -61,11 +61,11 @@ func (d Difference) Usual() int {
 	return usual
 }
 
-// Odd returns the machines that are not in the usual group or, if all differ by degrees, all.
+// Odd returns the machines that are not in the usual group.
 func (d Difference) Odd() []int {
 	var odd []int
 	for i, g := range d.Groups {
-		if i != d.Usual() || d.ByDegrees {
+		if i != d.Usual() {
 			odd = append(odd, g.Members...)
 		}
 	}
@@ -293,13 +293,16 @@ func newDifference(groups [][]value) Difference {
 	return d
 }
 
-// markOddRaw sets OddRaw in the figures of those machines on which raw differs.
+// markOddRaw sets OddRaw in the figures of machines whose raw is apart from that of most. By degrees,
+// no machine is apart.
 func markOddRaw(members []Member, found []Difference) {
 	for _, d := range found {
-		if d.Framing != results.FramingRaw {
+		odd := d.Odd()
+		areMost := len(d.Groups[d.Usual()].Members) > len(odd)
+		if d.Framing != results.FramingRaw || d.ByDegrees || !areMost {
 			continue
 		}
-		for _, i := range d.Odd() {
+		for _, i := range odd {
 			for at := range members[i].Figures {
 				f := &members[i].Figures[at]
 				beside := f.Cell

@@ -36,7 +36,7 @@ type Figure struct {
 	Speed Estimate // goodput, or the time of a round trip
 	ToRaw Estimate // its N is 0 for raw itself, and if raw was not measured
 
-	OddRaw     bool // raw is not as on most machines: ratios to it say nothing about a framing
+	OddRaw     bool // raw is apart from that of most machines: ratios say nothing of a framing
 	RunsDiffer bool // beyond the noise, so that no run has this figure
 }
 
@@ -52,6 +52,11 @@ func (f Figure) Compared() Estimate {
 		return Estimate{}
 	}
 	return f.ToRaw
+}
+
+// HasOddRaw reports whether OddRaw is set in at least one figure.
+func (m Member) HasOddRaw() bool {
+	return slices.ContainsFunc(m.Figures, func(f Figure) bool { return f.OddRaw })
 }
 
 // Members sums up each machine. The machines stand in the order in which their first lines were

@@ -136,8 +136,7 @@ func differenceSection(c comparison) Section {
 		out.Tables = []Table{main.table("machine", EachMachine(measured))}
 		out.Notes = nonEmpty([]string{RoughNote(out.Tables)})
 	}
-	isOfRaw := func(d stat.Difference) bool { return d.Framing == results.FramingRaw }
-	if slices.ContainsFunc(c.differences, isOfRaw) {
+	if slices.ContainsFunc(measured, stat.Member.HasOddRaw) {
 		out.Notes = append(out.Notes, "Where raw is unusual, shares of it are left out.")
 	}
 	if missing := len(c.members) - len(measured); missing > 0 {

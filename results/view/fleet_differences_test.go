@@ -616,6 +616,30 @@ func TestSharesOfAnUnusualRawAreLeftOut(t *testing.T) {
 	}
 }
 
+// Shares stay if no raw is unlike that of most machines: by degrees, or on half of them.
+func TestSharesOfARawThatIsNotUnusualAreShown(t *testing.T) {
+	for _, tt := range []struct {
+		name string
+		raw  func(i int) float64
+	}{
+		{"by degrees", func(i int) float64 { return 1 + 0.03*float64(i) }},
+		{"half", func(i int) float64 { return float64(1 + i%2) }},
+	} {
+		machines := with(alike(12), func(i int, m *resultstest.Machine) {
+			m.Slow = map[string]float64{"raw": tt.raw(i)}
+		})
+		section := FleetSections(stat.FleetOf(setOf(machines...)).Members(), nil)[1]
+		if slices.Contains(section.Notes, "Where raw is unusual, shares of it are left out.") {
+			t.Errorf("%s: notes %q", tt.name, section.Notes)
+		}
+		for _, row := range section.Tables[0].Rows {
+			if len(row) < 4 || strings.Trim(row[3].Text, "-") == "" {
+				t.Errorf("%s: row %v", tt.name, row)
+			}
+		}
+	}
+}
+
 // The first table has a column for a label in a sentence. There is no table if neither the speeds
 // nor the properties of the machines differ.
 func TestTheFirstTableHasTheLabelsOfTheSentences(t *testing.T) {
