@@ -70,9 +70,12 @@ func (d *fleetDrawing) measuring(members []stat.Member) []stat.Member {
 // title has the range of the figures that are clear enough to compare machines. It does not count
 // many machines: each point has its own number.
 func (d *fleetDrawing) title() string {
-	where := "on the median machine"
-	if d.few {
-		where = "on " + results.FormatCount(len(d.members), "machine")
+	where := " on the median machine"
+	switch {
+	case d.few:
+		where = " on " + results.FormatCount(len(d.members), "machine")
+	case len(d.groups) > 0:
+		where = ", by group of machines"
 	}
 	var sure []float64
 	for _, cell := range d.cells {
@@ -83,10 +86,10 @@ func (d *fleetDrawing) title() string {
 		}
 	}
 	if len(sure) == 0 {
-		return "Too noisy to tell what framings cost " + where
+		return "Too noisy to tell what framings cost" + where
 	}
 	share := view.PercentRange(slices.Min(sure), slices.Max(sure))
-	return "Framings keep " + share + " of raw's goodput " + where
+	return "Framings keep " + share + " of raw's goodput" + where
 }
 
 // notes says how to read the chart, and which groups of machines have lines of their own.

@@ -170,7 +170,7 @@ func TestTheChartOfAFleetShowsTheGroupsOfItsFirstSentence(t *testing.T) {
 	if !slices.Equal(got, names) || !slices.Contains(c.Notes, note) {
 		t.Errorf("names %q, notes %q", got, c.Notes)
 	}
-	const title = "Framings keep 57 to 95 % of raw's goodput on the median machine"
+	const title = "Framings keep 57 to 95 % of raw's goodput, by group of machines"
 	if c.Title != title {
 		t.Errorf("title %q", c.Title)
 	}

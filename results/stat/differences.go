@@ -293,8 +293,8 @@ func newDifference(groups [][]value) Difference {
 	return d
 }
 
-// markOddRaw sets OddRaw in the figures of machines whose raw is apart from that of most. By degrees,
-// no machine is apart.
+// markOddRaw sets OddRaw in the figures of machines whose raw is apart from that of most. If raw
+// differs by degrees, no machine is apart.
 func markOddRaw(members []Member, found []Difference) {
 	for _, d := range found {
 		odd := d.Odd()
