@@ -124,9 +124,9 @@ func differenceSection(c comparison) Section {
 		out.Lead = []string{"Too noisy to tell whether a framing, or raw, differs."}
 	}
 	if len(measured) > stat.FewMachines {
-		groups := []Group{{"all", measured}}
+		groups := []Group{{Title: "all", Members: measured}}
 		for _, row := range c.rows() {
-			groups = append(groups, c.group(c.label(row), row))
+			groups = append(groups, c.row(row))
 		}
 		out.Tables = []Table{main.table("machines", groups)}
 		out.Notes = []string{fmt.Sprintf("For a group of machines: the median of raw's goodput, "+

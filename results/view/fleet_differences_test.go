@@ -560,8 +560,26 @@ func TestRowsHaveThePropertiesOfTheSentences(t *testing.T) {
 		}
 	}
 	c := newComparison(members)
-	if got := c.label([]int{0, 1, 2}); got != "n01 and 2 more" {
+	if got := c.row([]int{0, 1, 2}).Title; got != "n01 and 2 more" {
 		t.Errorf("machines of three kernels are called %q", got)
+	}
+}
+
+// A row that has a part of the machines with its properties says of how many.
+func TestRowsCountMachinesWithTheirProperties(t *testing.T) {
+	machines := with(alike(20), func(i int, m *resultstest.Machine) {
+		m.Kernel = []string{"6.1.0", "6.8.0"}[i%2]
+		m.Slow = map[string]float64{"ndjson": []float64{1, 1.5}[i%2]}
+		if i == 1 {
+			m.Slow = map[string]float64{"ndjson": 1.5, "content-length": 2}
+		}
+	})
+	members := stat.FleetOf(setOf(machines...)).Members()
+	rows := textOf(FleetSections(members, nil)[1].Tables[0])
+	for _, want := range []string{"\nlinux 6.8 | 9 of 10 |", "\nlinux 6.1 | 10 |"} {
+		if !strings.Contains(rows, want) {
+			t.Errorf("%q is missing in\n%s", want, rows)
+		}
 	}
 }
 

@@ -1,7 +1,6 @@
 package view
 
 import (
-	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -15,6 +14,7 @@ import (
 type Group struct {
 	Title   string
 	Members []stat.Member
+	alike   int // how many machines have what the title says, if it names no machine
 }
 
 func (c comparison) group(title string, members []int) Group {
@@ -29,7 +29,7 @@ func (c comparison) group(title string, members []int) Group {
 func EachMachine(members []stat.Member) []Group {
 	var each []Group
 	for _, m := range members {
-		each = append(each, Group{m.Name, []stat.Member{m}})
+		each = append(each, Group{Title: m.Name, Members: []stat.Member{m}})
 	}
 	return each
 }
@@ -225,21 +225,31 @@ func oneGroup(each []stat.SpeedGroup) stat.SpeedGroup {
 	return all
 }
 
-// label names the machines of a row in a short way, which leaves room for figures: by the
+// row returns machines as a group with a short title, which leaves room for figures: by the
 // properties that sentences tell of, if all of several machines have them.
-func (c comparison) label(machines []int) string {
+func (c comparison) row(machines []int) Group {
+	row := c.group(c.names(machines), machines)
 	if len(machines) < 3 {
-		return c.names(machines)
+		return row
 	}
+	first := row.Members[0]
+	row.Title = fmt.Sprintf("%s and %d more", first.Name, len(machines)-1)
+	alike := c.members
 	var common []string
 	for _, property := range c.told() {
 		phrase, missing, _ := c.mostUsual(property, machines, nil)
 		if phrase != "" && len(missing) == 0 {
 			common = append(common, phrase)
+			alike = selected(alike, func(m stat.Member) bool {
+				return factorOf(m, property) == factorOf(first, property)
+			})
 		}
 	}
-	first := fmt.Sprintf("%s and %d more", c.members[machines[0]].Name, len(machines)-1)
-	return cmp.Or(strings.Join(common, ", "), first)
+	if len(common) > 0 {
+		row.Title = strings.Join(common, ", ")
+		row.alike = len(alike)
+	}
+	return row
 }
 
 // factors returns the properties that may influence figures, and the labels in sentences.

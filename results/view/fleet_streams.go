@@ -112,8 +112,11 @@ func (v fleetStream) table(firstTitle string, groups []Group) Table {
 	}
 	for _, g := range groups {
 		row := []Value{textValue(g.Title), {}, groupValue(g.Members, raw)}
-		if len(g.Members) > 1 {
-			row[1] = textValue(fmt.Sprint(len(g.Members)))
+		switch n := len(g.Members); {
+		case g.alike > n:
+			row[1] = textValue(fmt.Sprintf("%d of %d", n, g.alike))
+		case n > 1:
+			row[1] = textValue(fmt.Sprint(n))
 		}
 		for _, cell := range v.cells {
 			row = append(row, groupValue(g.Members, cell))
