@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"io"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -41,7 +42,7 @@ func FleetSections(members []stat.Member, problems []results.Problem) []Section 
 	}
 	// what differs is said first
 	begin := slices.Concat([]string{title}, disagreement, []string{differ})
-	missing := Section{Lead: []string{missingSentence(problems)}}
+	missing := Section{Lead: []string{missingSentence(members, problems)}}
 	all := slices.Concat([]Section{{Lead: begin}, differences, missing, attention}, answers,
 		[]Section{memberSection(members)})
 	var shown []Section
@@ -62,9 +63,10 @@ func FleetSections(members []stat.Member, problems []results.Problem) []Section 
 	return append([]Section{answer}, shown...)
 }
 
-// missingSentence says that measurements are missing from files and runs, or returns "". What is
-// wrong with each of several stands at the end of the page, or in the messages of the command.
-func missingSentence(problems []results.Problem) string {
+// missingSentence says that measurements of files and runs are missing, or returns "". It names a
+// run by its machine. What is wrong with each of several stands at the end of the page, or in the
+// messages of the command.
+func missingSentence(members []stat.Member, problems []results.Problem) string {
 	isIncomplete := func(p results.Problem) bool { return p.Incomplete }
 	missing := selected(problems, isIncomplete)
 	switch len(missing) {
@@ -73,8 +75,29 @@ func missingSentence(problems []results.Problem) string {
 	case 1:
 		return "Measurements are missing: " + missing[0].String() + "."
 	}
-	return "Measurements are missing: some files or runs are incomplete."
+	machines := make(map[string]string) // by run
+	for _, m := range members {
+		for _, e := range m.Runs {
+			machines[e.Run] = m.Name
+		}
+	}
+	var names []string
+	for _, p := range missing {
+		folder := strings.TrimSuffix(p.File, string(filepath.Separator)+results.FileName)
+		file, _, _ := strings.Cut(filepath.Base(folder), ".jsonl")
+		name := cmp.Or(machines[p.Run], file)
+		if !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	if more := len(names) - mostMissing; more > 0 {
+		names = append(names[:mostMissing], fmt.Sprintf("%d more", more))
+	}
+	return "Measurements of " + joinAnd(names) + " are missing or incomplete."
 }
+
+// mostMissing is how many files and machines [missingSentence] names.
+const mostMissing = 3
 
 // FleetLead says how many machines and runs there are, and from which days.
 func FleetLead(members []stat.Member) string {

@@ -2,6 +2,7 @@ package view
 
 import (
 	"fmt"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -224,23 +225,32 @@ func TestAMachineThatWasAskedLessIsNotNamed(t *testing.T) {
 	}
 }
 
-// A file that was torn and its run that ended early are one thing, so there is no number.
+// A file that was torn and its run that ended early are one thing: its machine is named once.
 func TestMissingMeasurementsAreNamedAfterTheDifferences(t *testing.T) {
 	machines := with(alike(3), func(i int, m *resultstest.Machine) {
 		m.Slow = map[string]float64{"ndjson": 1 + float64(i%2), "content-length": 1 + float64(i/2)}
 	})
 	members := stat.FleetOf(setOf(machines...)).Members()
 	torn := results.Problem{File: "c.jsonl", What: "torn line", Incomplete: true}
-	short := results.Problem{What: "run r of c ended early", Incomplete: true}
+	inFolder := results.Problem{File: filepath.Join("d", results.FileName), Incomplete: true}
+	var problems []results.Problem
+	for _, m := range append(members, members...) {
+		run := m.Environment().Run
+		problems = append(problems, results.Problem{Run: run, Incomplete: true})
+	}
 	for _, tt := range []struct {
 		problems []results.Problem
 		want     string
 	}{
-		{[]results.Problem{torn, {What: "newer"}}, "c.jsonl: torn line."},
-		{[]results.Problem{torn, short}, "some files or runs are incomplete."},
+		{[]results.Problem{torn, {What: "newer"}}, "Measurements are missing: c.jsonl: torn line."},
+		{problems[:4], "Measurements of n01, n02 and n03 are missing or incomplete."},
+		{append(problems, torn),
+			"Measurements of n01, n02, n03 and 1 more are missing or incomplete."},
+		{[]results.Problem{problems[0], torn, inFolder},
+			"Measurements of n01, c and d are missing or incomplete."},
 	} {
 		lead := FleetSections(members, tt.problems)[0].Lead
-		at := slices.Index(lead, "Measurements are missing: "+tt.want)
+		at := slices.Index(lead, tt.want)
 		if at < 2 || strings.Contains(strings.Join(lead[at:], "\n"), "slower") {
 			t.Errorf("lead %q", lead)
 		}
