@@ -86,6 +86,15 @@ func TestAFleetIsToldByItsTruth(t *testing.T) {
 		}), []string{
 			"Too noisy to tell whether a framing, or raw, differs.",
 		}},
+		{"one too noisy", with(alike(4), func(i int, m *resultstest.Machine) {
+			if i == 3 {
+				m.Noise = 0.6
+			}
+		}), []string{
+			"No framing, nor raw alone, differs by a tenth beyond the noise.",
+			"Everything together differs by less than 1.5 times between 3 machines; " +
+				"too noisy, or not measured: n04.",
+		}},
 		{"raw of one of two", slow(2, 1, raw2), []string{
 			compared + "raw is 2.0 times slower on n01 than on n02.",
 		}},

@@ -58,8 +58,14 @@ func (c comparison) sentences() []string {
 			all = []string{"No framing, nor raw alone, differs by a tenth beyond the noise."}
 		}
 		where := c.count(alike)
-		if alike < len(c.members) {
-			where += "; the others are too noisy, or did not measure it"
+		var missing []int
+		for i, speed := range c.speeds {
+			if speed == 0 {
+				missing = append(missing, i)
+			}
+		}
+		if len(missing) > 0 {
+			where += "; too noisy, or not measured: " + c.names(missing)
 		}
 		all = append(all, fmt.Sprintf("Everything together differs by less than %g times between "+
 			"%s.", stat.SlowFactor, where))
