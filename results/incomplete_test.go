@@ -48,7 +48,7 @@ func TestAFleetIsReadWithoutWhatItsMachinesDidNotSend(t *testing.T) {
 		incomplete       bool
 	}{
 		{"a machine that never answered", "gone.jsonl", "", 0,
-			[]string{"gone.jsonl: no results in it: the file is empty"}, true},
+			[]string{"gone.jsonl: no results: the file is empty"}, true},
 		{"a node that died in a line", "torn.jsonl",
 			strings.TrimSuffix(aRun(t, "torn", noon, 256, 4096), "}\n"), 1,
 			[]string{"torn.jsonl:3: torn line skipped", "run run-of-t of torn ended early"}, true},

@@ -17,7 +17,7 @@ import (
 const maxLine = 1 << 30
 
 // ErrEmpty means that a file has no readable line, or that no run fits a [Filter].
-var ErrEmpty = errors.New("no results in it")
+var ErrEmpty = errors.New("no results")
 
 // Read reads the files that [Find] lists for the paths. It fails only if a path stands for no file,
 // or if no file can be read. All other faults become Problems of the set.

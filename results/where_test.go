@@ -26,7 +26,7 @@ func TestAFilterPassesOnTheRunsThatFit(t *testing.T) {
 		{"os=lab", "messages a", ""}, // a label that has the name of a field
 		{"kernel~6.1", "messages a b", ""},
 		{"kernel~6.1.", "messages a", ""},
-		{"kernel=6.1", "messages", "no run fits"},
+		{"kernel=6.1", "messages", "no results: no run fits all conditions"},
 		{"pool=GREEN", "messages b", ""},
 		{"pool=green cpus=8", "messages b", ""},
 		{"seed=9007199254740993", "messages b", ""}, // 2^53 + 1, which no float64 can hold
