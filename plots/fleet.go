@@ -149,7 +149,13 @@ func (d *fleetDrawing) addPoints(panel *Panel, cell results.Cell) {
 		if !isMeasured {
 			continue
 		}
-		name := d.nameOf(g, cell)
+		name := view.FieldValue("framing", cell.Framing)
+		switch {
+		case d.few:
+			name = g.Title
+		case g.Title != "":
+			name += ", " + g.Title
+		}
 		i := slices.IndexFunc(panel.Series, func(s Series) bool { return s.Name == name })
 		if i < 0 {
 			i = len(panel.Series)
@@ -157,17 +163,6 @@ func (d *fleetDrawing) addPoints(panel *Panel, cell results.Cell) {
 		}
 		panel.Series[i].Points = append(panel.Series[i].Points, p)
 	}
-}
-
-func (d *fleetDrawing) nameOf(g view.Group, cell results.Cell) string {
-	framing := view.FieldValue("framing", cell.Framing)
-	switch {
-	case d.few:
-		return g.Title
-	case g.Title == "":
-		return framing
-	}
-	return framing + ", " + g.Title
 }
 
 // point returns the figure of one machine, or the median of several.

@@ -64,17 +64,9 @@ func FleetSections(members []stat.Member, problems []results.Problem) []Section 
 }
 
 // missingSentence says that measurements of files and runs are missing, or returns "". It names a
-// run by its machine. What is wrong with each of several stands at the end of the page, or in the
-// messages of the command.
+// run by its machine. What is wrong stands at the end of the page, or in the messages of the
+// command.
 func missingSentence(members []stat.Member, problems []results.Problem) string {
-	isIncomplete := func(p results.Problem) bool { return p.Incomplete }
-	missing := selected(problems, isIncomplete)
-	switch len(missing) {
-	case 0:
-		return ""
-	case 1:
-		return "Measurements are missing: " + missing[0].String() + "."
-	}
 	machines := make(map[string]string) // by run
 	for _, m := range members {
 		for _, e := range m.Runs {
@@ -82,13 +74,16 @@ func missingSentence(members []stat.Member, problems []results.Problem) string {
 		}
 	}
 	var names []string
-	for _, p := range missing {
+	for _, p := range problems {
 		folder := strings.TrimSuffix(p.File, string(filepath.Separator)+results.FileName)
 		file, _, _ := strings.Cut(filepath.Base(folder), ".jsonl")
 		name := cmp.Or(machines[p.Run], file)
-		if !slices.Contains(names, name) {
+		if p.Incomplete && !slices.Contains(names, name) {
 			names = append(names, name)
 		}
+	}
+	if len(names) == 0 {
+		return ""
 	}
 	if more := len(names) - mostMissing; more > 0 {
 		names = append(names[:mostMissing], fmt.Sprintf("%d more", more))

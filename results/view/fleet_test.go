@@ -242,7 +242,7 @@ func TestMissingMeasurementsAreNamedAfterTheDifferences(t *testing.T) {
 		problems []results.Problem
 		want     string
 	}{
-		{[]results.Problem{torn, {What: "newer"}}, "Measurements are missing: c.jsonl: torn line."},
+		{[]results.Problem{torn, {What: "newer"}}, "Measurements of c are missing or incomplete."},
 		{problems[:4], "Measurements of n01, n02 and n03 are missing or incomplete."},
 		{append(problems, torn),
 			"Measurements of n01, n02, n03 and 1 more are missing or incomplete."},
