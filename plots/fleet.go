@@ -40,8 +40,7 @@ func FleetCharts(members []stat.Member) []Chart {
 	c.Title = d.title()
 	c.Notes = d.notes()
 	if slices.ContainsFunc(members, stat.Member.HasOddRaw) {
-		c.Notes = append(c.Notes, "Where raw alone is slower or faster than on most machines, "+
-			"nothing is drawn.")
+		c.Notes = append(c.Notes, "Where raw is unlike that of most machines, nothing is drawn.")
 	}
 	c.complete()
 	return []Chart{c}

@@ -132,9 +132,7 @@ func (s *Section) compare(title string, questions []string, columns []column, in
 			asks = " "
 		}
 	}
-	if t.hasRows() {
-		s.Tables = append(s.Tables, t)
-	}
+	s.Tables = append(s.Tables, t)
 }
 
 // agreementText says how many questions machines answer differently. It counts only questions that

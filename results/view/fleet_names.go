@@ -211,7 +211,13 @@ func (c comparison) parts(property string, machines, others []int) bool {
 
 // properties lists what machines may have in common.
 func (c comparison) properties() []string {
-	return append(slices.Clone(factors), labelKeys(c.members)...)
+	labels := make(map[string]string)
+	for _, m := range c.members {
+		for _, e := range m.Runs {
+			maps.Copy(labels, e.Labels)
+		}
+	}
+	return append(slices.Clone(factors), slices.Sorted(maps.Keys(labels))...)
 }
 
 // oneGroup makes one group of the groups of single machines.
@@ -254,13 +260,10 @@ func (c comparison) row(machines []int) Group {
 
 // factors returns the properties that may influence figures, and the labels in sentences.
 func (c comparison) factors() []string {
-	all := slices.Clone(factors)
-	for _, property := range c.told() {
-		if !slices.Contains(all, property) {
-			all = append(all, property)
-		}
-	}
-	return all
+	told := c.told()
+	return selected(c.properties(), func(property string) bool {
+		return slices.Contains(factors, property) || slices.Contains(told, property)
+	})
 }
 
 // told returns the properties that sentences tell of.
@@ -312,14 +315,4 @@ func (c comparison) isUnexplained(d stat.Difference) bool {
 		}
 	}
 	return false
-}
-
-func labelKeys(members []stat.Member) []string {
-	labels := make(map[string]string)
-	for _, m := range members {
-		for _, e := range m.Runs {
-			maps.Copy(labels, e.Labels)
-		}
-	}
-	return slices.Sorted(maps.Keys(labels))
 }
