@@ -238,8 +238,7 @@ func (c comparison) row(machines []int) Group {
 	if len(machines) < 3 {
 		return row
 	}
-	first := row.Members[0]
-	row.Title = fmt.Sprintf("%s and %d more", first.Name, len(machines)-1)
+	row.Title = fmt.Sprintf("%s and %d more", row.Members[0].Name, len(machines)-1)
 	alike := c.members
 	var common []string
 	for _, property := range c.told() {
@@ -247,7 +246,7 @@ func (c comparison) row(machines []int) Group {
 		if phrase != "" && len(missing) == 0 {
 			common = append(common, phrase)
 			alike = selected(alike, func(m stat.Member) bool {
-				return factorOf(m, property) == factorOf(first, property)
+				return factorOf(m, property) == factorOf(row.Members[0], property)
 			})
 		}
 	}
@@ -305,9 +304,6 @@ func (c comparison) mostUsual(factor string, machines, others []int) (phrase str
 
 // isUnexplained reports whether several machines are unusual and have nothing in common.
 func (c comparison) isUnexplained(d stat.Difference) bool {
-	if c.areRuns || d.ByDegrees {
-		return false
-	}
 	for i, g := range d.Groups {
 		common, _ := c.common(d, g)
 		if i != d.Usual() && len(g.Members) > 1 && common == "" {

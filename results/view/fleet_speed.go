@@ -120,7 +120,7 @@ func (c comparison) sentence(d stat.Difference) string {
 		text += ", in " + measurementsOf(d)
 	}
 	text += "."
-	if c.isUnexplained(d) {
+	if !c.areRuns && !d.ByDegrees && c.isUnexplained(d) {
 		odd := oneGroup(groups[:len(groups)-1])
 		two := stat.Difference{Groups: []stat.SpeedGroup{odd, usual}}
 		if common, _ := c.common(two, odd); common != "" {
