@@ -44,11 +44,11 @@ func Assert(text string) Want { return Want(text) }
 
 const checkTime = 5 * time.Minute // at most, for one Check
 
-// Check puts load on the server that cmd would start, and fails the test if a want is not met, or
-// after 5 minutes. A program that never answers fails after half a minute, and a limit that is not
-// met after two minutes, as the server is given time for each answer. Without wants, messages
-// of each size from 1 KiB to 1 MiB must work. Check never starts cmd itself; it uses cmd's Path,
-// Args, Env and Dir.
+// Check sends requests, one at a time, to the server that cmd would start, and fails the test if a
+// want is not met, or after 5 minutes. For several at once, see drive --inflight and check --server.
+// A program that never answers fails after half a minute, and a limit that is not met after two
+// minutes, as the server is given time for each answer. Without wants, messages of each size from
+// 1 KiB to 1 MiB must work. Check never starts cmd itself; it uses cmd's Path, Args, Env and Dir.
 //
 // Check calls a tool of an MCP server only if the tool's name is "echo". Other servers only have to
 // refuse a method that they do not know. The log of the test (go test -v) says what was sent, and
@@ -168,7 +168,8 @@ func run(t testing.TB, o drive.Options, p drive.Plan) (*results.Set, error) {
 		return nil, err
 	}
 	defer d.Close()
-	t.Logf("%s speaks %s in %s; sending %s", command, d.Protocol(), d.Framing(), d.Request())
+	t.Logf("%s speaks %s in %s; sending %s, one at a time",
+		command, d.Protocol(), d.Framing(), d.Request())
 	if text := (check.Options{Command: o.Command, Env: o.Env}).FlushWarning(); text != "" {
 		t.Log(text)
 	}

@@ -212,21 +212,41 @@ func compare(payload, text []byte) Outcome {
 		return wrong(Truncated, i, says, grouped(i), grouped(len(payload)),
 			view.Truncate(string(note), 60))
 	}
+	for !utf8.RuneStart(payload[i]) {
+		i--
+	}
 	out := wrong(Corrupt, i, "byte %s of %s came back as %.4q, not %.4q", grouped(i),
 		grouped(len(payload)), text[i:], payload[i:])
 	_, length := utf8.DecodeRune(payload[i:])
+	isLatin := length > 1 && bytes.HasPrefix(text[i:], asLatin1(payload[i:i+length]))
 	switch {
+	case isLatin:
+		out.Why += ": UTF-8 was read as Latin-1"
+		out.Remedy = adviceUTF8
 	case length > 1 && text[i] == '?':
 		out.Why += ": its encoding has no such character"
-		out.Remedy = "read and write UTF-8, whatever encoding the system prefers"
+		out.Remedy = adviceUTF8
 	case bytes.HasPrefix(text[i:], []byte("\uFFFD")):
 		out.Why += ": a character was cut in two and both halves replaced"
 		out.Remedy = AdviceOnCharacters
 	case strings.IndexByte("\n\"\\\t\r", payload[i]) >= 0 &&
 		strings.IndexByte(`n\tr`, text[i]) >= 0: // an escape is lost or too many
 		out.blameEscapes()
+	case length == 1 && strings.IndexByte(letters, payload[i]) < 0:
+		out.Why += ": the server or its tool changed it"
+		out.Remedy = "give the text back as it came, without escapes of HTML or of URLs, and with " +
+			"the same quotes and ends of lines"
 	}
 	return out
+}
+
+// asLatin1 returns what bytes become if each is taken for a character of Latin-1.
+func asLatin1(text []byte) []byte {
+	var read []byte
+	for _, b := range text {
+		read = utf8.AppendRune(read, rune(b))
+	}
+	return read
 }
 
 // blameEscapes blames a server that answers without JSON escapes.

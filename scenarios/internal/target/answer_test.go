@@ -130,6 +130,11 @@ func TestACharacterThatIsLostToItsEncodingIsNamed(t *testing.T) {
 	if !strings.Contains(out.Why, `came back as "??b", not "é漢b"`) {
 		t.Errorf("cut in a character: %s", out.Why)
 	}
+	out = compare([]byte("aé漢b"), []byte("aÃ©æ¼¢b"))
+	const latin = `came back as "Ã©æ¼", not "é漢b": UTF-8 was read as Latin-1`
+	if !strings.HasSuffix(out.Why, latin) || out.Remedy != adviceUTF8 {
+		t.Errorf("read as Latin-1: %s; %s", out.Why, out.Remedy)
+	}
 	out = compare([]byte("abc"), []byte("a?c"))
 	if strings.Contains(out.Why, "encoding") {
 		t.Errorf("of a letter: %s", out.Why)
@@ -150,6 +155,7 @@ func TestATextThatIsNotEscapedIsNamed(t *testing.T) {
 		t.Fatal(err)
 	}
 	const unescaped = ": the server does not escape texts as JSON asks"
+	const changed = ": the server or its tool changed it"
 	replacer := strings.NewReplacer
 	for _, row := range []struct{ name, text, why string }{
 		{"as sent", source, ""},
@@ -168,8 +174,9 @@ func TestATextThatIsNotEscapedIsNamed(t *testing.T) {
 		{"a backslash", replacer(`\\`, `\`).Replace(source),
 			`byte 16 of 967 came back as "t\ré漢", not "\t\ré漢"` + unescaped},
 		{"HTML", replacer("<", "&lt;").Replace(source),
-			`byte 10 of 967 came back as "&lt;", not "</&>"`},
-		{"spaces", replacer(`\n`, " ").Replace(source), `came back as " \"</", not "\n\"</"`},
+			`byte 10 of 967 came back as "&lt;", not "</&>"` + changed},
+		{"spaces", replacer(`\n`, " ").Replace(source),
+			`came back as " \"</", not "\n\"</"` + changed},
 	} {
 		reply := []byte(`{"jsonrpc":"2.0","id":1000000007,"result":{"content":[{"type":"text",` +
 			`"text":"` + row.text + `"}]}}`)

@@ -126,6 +126,8 @@ const losesRest = "a large write takes a part and refuses the rest with EAGAIN: 
 const AdviceOnCharacters = "decode whole messages, not each read (in Node setEncoding, in " +
 	"Python sys.stdin.buffer); Content-Length counts bytes, not characters"
 
+const adviceUTF8 = "read and write UTF-8, whatever encoding the system prefers"
+
 // adviceOnText is for an answer with the text of another request.
 const adviceOnText = "it is the answer to another request: keep each text with the id of its " +
 	"request"
