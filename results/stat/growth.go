@@ -255,13 +255,14 @@ const surelyFast = 1.5
 func (g TargetGrowth) String() string {
 	growth := g.Growth()
 	interval := growth.Interval
+	isSlow := g.Slope < 2-FastGrowth
 	s := "time is " + growth.String()
 	switch {
 	case g.Slope > FastGrowth: // the end of the sentence says how sure that is
 		s = "time grows with " + growth.exponent()
-	case interval != nil && interval.Hi >= surelyFast:
+	case interval != nil && (interval.Hi >= surelyFast || isSlow && interval.Hi >= 1):
 		s = "time is too noisy to tell how it grows"
-	case g.Slope < 2-FastGrowth: // not "slower than linear", which reads as if the server were slow
+	case isSlow: // not "slower than linear", which reads as if the server were slow
 		s = "time grows more slowly than the message (" + growth.exponent() + ")"
 	}
 	if g.WallSlope != nil {

@@ -93,6 +93,7 @@ func TestGrowthIsLinearOnlyIfItsIntervalSaysSo(t *testing.T) {
 		{0.6, -0.5, 1.7, "time is too noisy to tell how it grows"},
 		{1.29, 1.11, 1.48, "time is linear (exponent 1.29 [1.11, 1.48])"}, // on a busy machine
 		{0.5, 0.2, 0.8, "time grows more slowly than the message"},
+		{0.5, 0.01, 1, "time is too noisy to tell how it grows"},
 	} {
 		g := stat.TargetGrowth{GrowthEvidence: results.GrowthEvidence{
 			Slope: row.slope, SlopeLo: &row.lo, SlopeHi: &row.hi, Points: 5,
