@@ -16,9 +16,9 @@ import (
 )
 
 // What fails beside others is tried again with nothing beside it. Only if it fails then, too, it
-// has failed.
+// has failed, unless it was certain.
 func TestAFailureIsTriedAgainAlone(t *testing.T) {
-	var running, ids, idle atomic.Int64
+	var running, ids, idle, mixed atomic.Int64
 	tries := map[string]situation{
 		"ids": func(_ context.Context, f *finding) error {
 			ids.Add(1)
@@ -34,6 +34,12 @@ func TestAFailureIsTriedAgainAlone(t *testing.T) {
 				f.fails("is not alone")
 			}
 			f.ok("left")
+			return nil
+		},
+		"pipelined": func(_ context.Context, f *finding) error {
+			mixed.Add(1)
+			f.certain = true
+			f.fails("mixes answers")
 			return nil
 		},
 		"sigterm": func(_ context.Context, f *finding) error {
@@ -59,6 +65,9 @@ func TestAFailureIsTriedAgainAlone(t *testing.T) {
 	f = found["ids"]
 	if f.Verdict != results.Fails || f.Advice == "" || ids.Load() != 2 {
 		t.Errorf("%s: %s, after %d", f.Verdict, f.Found, ids.Load())
+	}
+	if v := found["pipelined"].Verdict; v != results.Fails || mixed.Load() != 1 {
+		t.Errorf("%s, after %d", v, mixed.Load())
 	}
 	if found["sigterm"].Verdict != results.OK {
 		t.Errorf("%+v", found["sigterm"])

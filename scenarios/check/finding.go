@@ -20,7 +20,9 @@ type finding struct {
 	name string // of the situation
 	// If mild is set, f.fails sets the verdict "slow" instead of "fails", since no protocol forbids
 	// the fault.
-	mild    bool
+	mild bool
+	// If certain is set, what was seen is a fault however busy the machine is.
+	certain bool
 	mark    string // NAME=value in the environment of each process that the test starts
 	temp    string // the folder for temporary files of these processes
 	options Options
@@ -65,6 +67,7 @@ func (f *finding) clear() {
 	f.Verdict = results.OK
 	f.Found = ""
 	f.Class = ""
+	f.certain = false
 }
 
 // withdraw changes the verdict "fails" to "cannot-tell", and adds the reason to the text about what

@@ -282,6 +282,7 @@ func (c *serverCase) judgeOutcome(out target.Outcome) {
 		text += ": " + out.Why
 	}
 	c.fails("%s", text)
+	c.certain = out.Verdict == target.Mixed
 	c.adviseOn(out)
 }
 

@@ -68,7 +68,7 @@ func (o Options) try(
 }
 
 // tryAll runs several tests at once. A test that fails runs again at the end, while no other test
-// runs. Only a second failure counts.
+// runs. Only a second failure counts, unless the first is certain.
 func (o Options) tryAll(ctx context.Context, side catalogue.Side, trials []*trial) {
 	var group errgroup.Group
 	group.SetLimit(parallel)
@@ -80,8 +80,8 @@ func (o Options) tryAll(ctx context.Context, side catalogue.Side, trials []*tria
 		}
 		group.Go(func() error {
 			t.finding = o.tryOne(ctx, side, t.about, t.do)
-			wasAlone := len(trials) == 1
-			if t.finding.Verdict != results.Fails || wasAlone {
+			counts := t.finding.certain || len(trials) == 1
+			if t.finding.Verdict != results.Fails || counts {
 				close(t.done)
 				return nil
 			}
