@@ -147,6 +147,30 @@ func TestAProcessThatPausesIsNamed(t *testing.T) {
 	}
 }
 
+// A server that writes little between the looks, and sleeps in between, is not told to be silent.
+func TestAProcessThatWritesALittleIsNotToldToBeSilent(t *testing.T) {
+	report := func(written int64, taken time.Time) *Report {
+		r := &Report{
+			taken: taken,
+			Processes: []Proc{{PID: 2, Threads: []Thread{{In: "nanosleep"}},
+				Total: &Usage{WriteCalls: written / 136, WriteBytes: written}}},
+			Channels: []Channel{{ID: "o",
+				Writers: []Holder{{PID: 2, Command: "server", FD: 1}},
+				Readers: []Holder{{PID: 1, Command: "client", FD: 5, Waits: true, inCall: true}}}},
+		}
+		r.Diagnoses = r.diagnose()
+		return r
+	}
+	began := time.Now()
+	r := report(816, began.Add(500*time.Millisecond))
+	r.compare(report(136, began))
+	const want = "2 (server) read 0 bytes and wrote 680 bytes in the last 500ms: " +
+		"in between it sleeps in nanosleep, and 1 (client) may wait for its stdout (o)"
+	if len(r.Diagnoses) != 1 || r.Diagnoses[0].Sentence != want {
+		t.Errorf("found %+v, want %q", r.Diagnoses, want)
+	}
+}
+
 // A program that waits for its child is named before the child, which may be no server.
 func TestAProgramThatWaitsForAChildThatPausesIsNamed(t *testing.T) {
 	r := Report{

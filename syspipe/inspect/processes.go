@@ -56,8 +56,14 @@ func (f *finder) checkPauses(c *Channel) {
 				who = fmt.Sprintf("%s waits for its child %s, which", parent, w)
 			}
 		}
-		const says = "%s neither reads nor writes: it %s, and %s may wait for its stdout (%s)"
-		sentence := fmt.Sprintf(says, who, rest, reader, c.ID)
+		does := "neither reads nor writes: it "
+		recent := f.report.Proc(w.PID).Recent
+		if recent != nil && recent.ReadBytes+recent.WriteBytes > 0 {
+			does = fmt.Sprintf("read %d bytes and wrote %d bytes in the last %v: in between it ",
+				recent.ReadBytes, recent.WriteBytes, f.report.Look.Round(time.Millisecond))
+		}
+		const says = "%s %s%s, and %s may wait for its stdout (%s)"
+		sentence := fmt.Sprintf(says, who, does, rest, reader, c.ID)
 		f.add(Diagnosis{Kind: Pauses, Sentence: sentence, PID: w.PID}, c)
 	}
 }
