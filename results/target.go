@@ -39,7 +39,7 @@ const (
 	VerdictDeaf        = "deaf"       // lives and answers nothing
 	VerdictUnanswered  = "unanswered" // answers other requests, but not this one
 	VerdictInFrames    = "in frames"  // the answer is right, and no client of MCP reads it
-	VerdictRunning     = "running"    // it is being recorded, and a message has come in part
+	VerdictRunning     = "running"    // it is being recorded; see TrafficEvidence for what has come
 
 	// Verdicts that begin so say how the server ended.
 	ExitPrefix   = "exit "   // with this code

@@ -29,10 +29,11 @@ type recorder struct {
 	due     bool   // a timer will call flush
 	over    bool   // nothing more is recorded
 
-	// About a message that has come in part; see partDue.
+	// About a message that has come in part, or text that is no message; see partDue.
 	makePart func() results.Target // makes the record that says so; nil: there is none
 	partSaid bool                  // the last such record is about a message in part
 	partAt   int64                 // the track.at that the last such record is about
+	strays   int64                 // how many texts the last such record counts
 
 	writing sync.Mutex // held while lines are written
 	spare   []byte     // a buffer whose lines were written, for reuse
@@ -45,7 +46,7 @@ type track struct {
 	dir    string
 	prefix []byte // the beginning of every message's line
 
-	pending func() framers.Pending // what has come of the next message
+	decoder *decoder // of the same direction
 
 	// About the read that was passed on last:
 	at       int64 // when it had been passed on, in ns since the recording began
@@ -74,7 +75,7 @@ const keptLines = 8 << 20
 // microseconds for every message.
 const flushInterval = 20 * time.Millisecond
 
-// silence is how long nothing comes until the recording says that a message has come in part.
+// silence is how long nothing comes until the recording says what has come besides messages.
 const silence = 100 * time.Millisecond
 
 func newRecorder(o Options) *recorder {
@@ -158,20 +159,22 @@ func (r *recorder) flushSoon() {
 	}
 }
 
-// partDue reports whether a record is due that says what has come of a message: if a part has come,
-// and then nothing for the time silence, or if such a message has become whole. The caller holds
-// r.mu.
+// partDue reports whether a record is due that says what has come besides messages: if a part of a
+// message or a text has come, and then nothing for the time silence, or if such a message has
+// become whole. The caller holds r.mu.
 func (r *recorder) partDue(hasLines bool) bool {
 	if r.makePart == nil || r.over {
 		return false
 	}
 	last := int64(0)
 	inPart := false
+	strays := int64(0)
 	for _, t := range r.tracks {
 		last = max(last, t.at)
-		inPart = inPart || t.pending() != framers.Pending{}
+		inPart = inPart || t.decoder.pending() != framers.Pending{}
+		strays += t.decoder.strays
 	}
-	isNew := inPart && last > r.partAt
+	isNew := (inPart || strays > r.strays) && last > r.partAt
 	if isNew && r.now()-last < int64(silence) {
 		r.flushSoon()
 		isNew = false
@@ -181,6 +184,7 @@ func (r *recorder) partDue(hasLines bool) bool {
 	}
 	r.partSaid = inPart
 	r.partAt = last
+	r.strays = strays
 	return true
 }
 

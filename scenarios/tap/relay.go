@@ -38,9 +38,8 @@ func newRelay(from, to stream, t *track, f framers.Framing) *relay {
 	if t.Bodies {
 		limit = largestBody
 	}
-	d := newDecoder(f, limit, t.record)
-	t.pending = d.pending
-	return &relay{from: from, to: to, track: t, decoder: d, done: make(chan struct{})}
+	t.decoder = newDecoder(f, limit, t.record)
+	return &relay{from: from, to: to, track: t, decoder: t.decoder, done: make(chan struct{})}
 }
 
 // run passes bytes on until one side is closed, and then closes the other.

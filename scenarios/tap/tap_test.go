@@ -629,6 +629,32 @@ func TestWhatCameOfAMessageIsRecordedWhileTheTapRuns(t *testing.T) {
 	}
 }
 
+// A line that is no message is recorded, too, while the tap runs: it may be all that comes.
+func TestTextThatIsNoMessageIsRecordedWhileTheTapRuns(t *testing.T) {
+	const script = `echo DEBUG hover 4; read line; ` +
+		`printf 'Content-Length: 2\r\n\r\n{}DEBUG 5\n'; read line`
+	p := start(t, []string{"BODIES=1", "PROTOCOL=lsp"}, "sh", "-c", script)
+	says := func(strays int64) bool {
+		set, err := results.Read(p.record)
+		if err != nil || len(set.Targets) != 1 {
+			return false
+		}
+		out := set.Targets[0].Evidence.Traffic.Replies
+		return set.Targets[0].Verdict == results.VerdictRunning && out.Strays == strays &&
+			out.FirstStray == "DEBUG hover 4"
+	}
+	p.await("the record of a line", func() bool { return says(1) })
+	if _, err := p.in.WriteString("go on\n"); err != nil {
+		t.Fatal(err)
+	}
+	p.await("the record of two lines", func() bool { return says(2) })
+	p.in.Close()
+	p.wait()
+	if targets := p.recording().Targets; len(targets) != 1 || targets[0].Verdict != "exit 1" {
+		t.Errorf("at its end, the recording has %+v", targets)
+	}
+}
+
 // await waits until done returns true.
 func (p *tapped) await(what string, done func() bool) {
 	p.t.Helper()
