@@ -422,6 +422,24 @@ func TestWhatMayHaveKeptAnAnswerIsSaidUntilTheCauseIsNamed(t *testing.T) {
 	}
 }
 
+// A server that writes whole notifications after a request flushes what it writes.
+func TestNotificationsAfterAnUnansweredRequestAreCounted(t *testing.T) {
+	set := conversation("7 open", "7", "1 a")
+	for i := range set.Messages {
+		set.Messages[i].Body = "{}"
+	}
+	asked := set.Messages[2]
+	for i := range int64(24) {
+		set.Messages = append(set.Messages, results.Message{Run: asked.Run, Dir: "reply",
+			Method: "$/progress", Size: 9, T: asked.T + i})
+	}
+	const came = ". After it came 23 notifications, the last: $/progress. Send it again"
+	got := strings.Join(recordingSummary(set, ""), " ")
+	if !strings.Contains(got, came) || strings.Contains(got, "not flushed") {
+		t.Errorf("got %q, want %q", got, came)
+	}
+}
+
 // A server that lost the id of a request answers with the id null.
 func TestAnErrorWithoutAnIDIsNamed(t *testing.T) {
 	const came = ". After it came 1 error with the id null, which may be meant for it. "

@@ -28,7 +28,7 @@ func unansweredText(messages []results.Message, file, command string, isNamed bo
 	}
 	text += ". "
 	cause := cmp.Or(untakenText(open, messages), nullErrorText(first.Request, messages),
-		questionText(first.Request, messages))
+		questionText(first.Request, messages), laterText(first.Request, messages))
 	if cause == "" && !isNamed {
 		cause = "An answer was not written, not written whole, or not flushed. "
 	}
@@ -88,6 +88,21 @@ func questionText(request results.Message, messages []results.Message) string {
 		}
 	}
 	return ""
+}
+
+// laterText says which notifications came from the server after an unanswered request. They came
+// whole, so the server flushes what it writes.
+func laterText(request results.Message, messages []results.Message) string {
+	came := selected(messages, func(m results.Message) bool {
+		isNotification := m.Method != "" && len(m.ID) == 0
+		return isNotification && m.Dir == "reply" && m.Run == request.Run && m.T > request.T
+	})
+	if len(came) == 0 {
+		return ""
+	}
+	last := Escape(came[len(came)-1].Method)
+	return "After it came " + results.FormatCount(len(came), "notification") + ", the last: " +
+		last + ". "
 }
 
 // nextStep says how to send an unanswered request again, together with all messages before it.
