@@ -100,6 +100,9 @@ func nextStep(r *inspect.Report) []string {
 		case d.Kind == inspect.PeerLeft && d.PID > 0:
 			step = fmt.Sprintf("a server should leave at the end of its stdin: `pipebench check "+
 				"--server --only end-idle -- %s` tells whether this one does", command)
+		case d.Kind == inspect.PeerLeft && len(d.Channels) > 1: // a server has ended
+			step = "if the client started it as `pipebench tap --bodies -o FILE -- COMMAND`, " +
+				"`pipebench report FILE` says how it ended; else start it so"
 		case d.Kind == inspect.MutualWrite:
 			step = "let each side read while it writes: with a thread for each, or with poll"
 		case d.Kind == inspect.Spins, d.Kind == inspect.Pauses,

@@ -249,6 +249,13 @@ func TestInspectSaysWhatToTypeNext(t *testing.T) {
 			t.Errorf("%s: no %q in\n%s", kind, next, found)
 		}
 	}
+	r.Diagnoses[0] = inspect.Diagnosis{Kind: inspect.PeerLeft, Channels: []string{"a", "b"}}
+	const ended = "next: if the client started it as `pipebench tap --bodies -o FILE -- " +
+		"COMMAND`, `pipebench report FILE` says how it ended; else start it so"
+	if found := text(r); !strings.Contains(found, ended) {
+		t.Errorf("a server that has ended: no %q in\n%s", ended, found)
+	}
+	r.Diagnoses[0].PID = 2
 	r.Diagnoses[0].Kind = inspect.Pauses
 	for program, next := range map[string]string{
 		"/usr/bin/python3.12": "next: look at its stack: py-spy dump --pid 2 ",

@@ -42,6 +42,22 @@ func (f *finder) checkChannel(c *Channel) {
 	}
 }
 
+// checkServer finds a client whose server has ended: the process has lost the reader of one channel
+// and the writer of another, and neither is a standard stream of it.
+func (f *finder) checkServer(out, in *Channel) {
+	if !out.NoReader || !in.NoWriter || len(out.Writers) == 0 || len(in.Readers) == 0 {
+		return
+	}
+	w := out.Writers[0]
+	r := in.Readers[0]
+	if w.PID == r.PID && min(w.FD, r.FD) > stderr {
+		const says = "the server of %s has probably ended: nobody can read its %s (%s) any more, " +
+			"or write to its %s (%s)"
+		sentence := fmt.Sprintf(says, w, w.stream(), out.fill(), r.stream(), in.fill())
+		f.add(Diagnosis{Kind: PeerLeft, Sentence: sentence}, out, in)
+	}
+}
+
 // addEnded records a channel that has no writer any more and, as far as is known, no bytes.
 func (f *finder) addEnded(c *Channel) {
 	r := c.Readers[0]

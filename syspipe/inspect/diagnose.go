@@ -97,6 +97,8 @@ func (r *Report) diagnose() []Diagnosis {
 	for i := range r.Channels {
 		for j := i + 1; j < len(r.Channels); j++ {
 			f.checkPair(&r.Channels[i], &r.Channels[j])
+			f.checkServer(&r.Channels[i], &r.Channels[j])
+			f.checkServer(&r.Channels[j], &r.Channels[i])
 		}
 	}
 	f.each(f.checkChannel)

@@ -211,6 +211,29 @@ func TestAProcessThatStaysIsNotToldToPause(t *testing.T) {
 	}
 }
 
+// A client that can neither reach a server nor hear of one is told so in one sentence.
+func TestAClientWhoseServerHasEndedIsToldSo(t *testing.T) {
+	client := func(fd int) []Holder { return []Holder{{PID: 1, Command: "client", FD: fd}} }
+	out := Channel{ID: "o", Writers: client(4), NoReader: true}
+	in := Channel{ID: "i", Readers: client(5), NoWriter: true}
+	const ended = "the server of 1 (client) has probably ended: nobody can read its descriptor "
+	for _, row := range []struct {
+		channels []Channel
+		want     string
+	}{
+		{[]Channel{in, out}, ended + "4 (o, 0 bytes) any more, or write to its descriptor 5 (i, "},
+		{[]Channel{out, in}, ended + "4 (o, 0 bytes) any more, or write to its descriptor 5 (i, "},
+		{[]Channel{out}, "nobody can read the descriptor 4 of 1 (client) any more"},
+		{[]Channel{in}, "nobody can write to the descriptor 5 of 1 (client) any more"},
+	} {
+		found := (&Report{Channels: row.channels}).diagnose()
+		if len(found) != 1 || found[0].Kind != PeerLeft || found[0].PID != 0 ||
+			!strings.HasPrefix(found[0].Sentence, row.want) {
+			t.Errorf("found %+v, want %q", found, row.want)
+		}
+	}
+}
+
 // In a deadlock of a client and a server, pipebench tap between them is not to blame.
 func TestATapInADeadlockIsNotBlamed(t *testing.T) {
 	tap := Holder{PID: 2, Command: "pipebench tap", Waits: true}
