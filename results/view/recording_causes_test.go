@@ -422,7 +422,7 @@ func TestWhatMayHaveKeptAnAnswerIsSaidUntilTheCauseIsNamed(t *testing.T) {
 	}
 }
 
-// A server that writes whole notifications after a request flushes what it writes.
+// A server that writes whole notifications long after a request flushes what it writes.
 func TestNotificationsAfterAnUnansweredRequestAreCounted(t *testing.T) {
 	set := conversation("7 open", "7", "1 a")
 	for i := range set.Messages {
@@ -431,12 +431,17 @@ func TestNotificationsAfterAnUnansweredRequestAreCounted(t *testing.T) {
 	asked := set.Messages[2]
 	for i := range int64(24) {
 		set.Messages = append(set.Messages, results.Message{Run: asked.Run, Dir: "reply",
-			Method: "$/progress", Size: 9, T: asked.T + i})
+			Method: "$/progress", Size: 9, T: asked.T + i*100e6})
 	}
 	const came = ". After it came 23 notifications, the last: $/progress. Send it again"
 	got := strings.Join(recordingSummary(set, ""), " ")
 	if !strings.Contains(got, came) || strings.Contains(got, "not flushed") {
 		t.Errorf("got %q, want %q", got, came)
+	}
+	set.Messages = set.Messages[:6]
+	const flush = "An answer was not written, not written whole, or not flushed. "
+	if got := recordingSummary(set, "")[0]; !strings.Contains(got, flush) {
+		t.Errorf("of notifications that may have been on their way: got %q", got)
 	}
 }
 

@@ -28,9 +28,10 @@ func unansweredText(messages []results.Message, file, command string, isNamed bo
 	}
 	text += ". "
 	cause := cmp.Or(untakenText(open, messages), nullErrorText(first.Request, messages),
-		questionText(first.Request, messages), laterText(first.Request, messages))
+		questionText(first.Request, messages))
 	if cause == "" && !isNamed {
-		cause = "An answer was not written, not written whole, or not flushed. "
+		cause = cmp.Or(laterText(first.Request, messages),
+			"An answer was not written, not written whole, or not flushed. ")
 	}
 	text += cause
 	switch {
@@ -90,19 +91,18 @@ func questionText(request results.Message, messages []results.Message) string {
 	return ""
 }
 
-// laterText says which notifications came from the server after an unanswered request. They came
-// whole, so the server flushes what it writes.
+// laterText says which notifications came from the server long after an unanswered request. They
+// came whole, so the server flushes what it writes. Sooner ones may have been on their way.
 func laterText(request results.Message, messages []results.Message) string {
 	came := selected(messages, func(m results.Message) bool {
 		isNotification := m.Method != "" && len(m.ID) == 0
 		return isNotification && m.Dir == "reply" && m.Run == request.Run && m.T > request.T
 	})
-	if len(came) == 0 {
+	if len(came) == 0 || came[len(came)-1].T-request.T < longStall {
 		return ""
 	}
-	last := Escape(came[len(came)-1].Method)
 	return "After it came " + results.FormatCount(len(came), "notification") + ", the last: " +
-		last + ". "
+		Escape(came[len(came)-1].Method) + ". "
 }
 
 // nextStep says how to send an unanswered request again, together with all messages before it.
