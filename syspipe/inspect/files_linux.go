@@ -21,20 +21,6 @@ type openFile struct {
 	nonBlocking   bool
 }
 
-func openFiles(pid int) ([]openFile, error) {
-	fds, err := procfs.Descriptors(pid)
-	if err != nil {
-		return nil, err
-	}
-	var list []openFile
-	for _, fd := range fds {
-		if f, ok := readOpenFile(pid, fd); ok {
-			list = append(list, f)
-		}
-	}
-	return list, nil
-}
-
 // readOpenFile describes a descriptor. It returns false if the descriptor is closed, or is no pipe,
 // FIFO or socket.
 func readOpenFile(pid, fd int) (openFile, bool) {

@@ -132,14 +132,16 @@ type snapshot struct {
 // read adds to the snapshot what a process has open and what its threads wait for.
 func (s *snapshot) read(pid int) {
 	p := s.procs[pid]
-	files, err := openFiles(pid)
+	fds, err := procfs.Descriptors(pid)
+	for _, fd := range fds {
+		if f, ok := readOpenFile(pid, fd); ok {
+			s.open = append(s.open, f)
+		}
+	}
 	if err != nil {
 		p.Unreadable = err.Error()
-	} else {
-		s.open = append(s.open, files...)
-		if !p.ofKernel { // /proc shows kernel threads in call 0, which is read
-			s.threads[pid] = readThreads(&p)
-		}
+	} else if !p.ofKernel { // /proc shows kernel threads in call 0, which is read
+		s.threads[pid] = readThreads(&p)
 	}
 	s.procs[pid] = p
 }
