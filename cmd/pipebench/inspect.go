@@ -223,6 +223,8 @@ func sleeping(threads []inspect.Thread) string {
 			call = "open of " + t.Path
 		case t.FD >= 0:
 			call = fmt.Sprintf("%s(%d)", t.In, t.FD)
+		case len(t.Watched) > 0:
+			call = t.In + " for " + strings.Join(t.Watched, " and ")
 		}
 		calls = append(calls, call)
 	}

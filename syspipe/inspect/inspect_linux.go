@@ -150,6 +150,9 @@ func (s *snapshot) read(pid int) {
 func (s *snapshot) tree(root int) []Proc {
 	p := s.procs[root]
 	p.Threads = s.threads[root]
+	for i, t := range p.Threads {
+		p.Threads[i].Watched = nameWatches(root, t.watches)
+	}
 	tree := []Proc{p}
 	for _, pid := range slices.Sorted(maps.Keys(s.procs)) {
 		if pid == root || pid == os.Getpid() { // this program is left out

@@ -82,6 +82,8 @@ type Thread struct {
 	// Path is the path of the FIFO that the thread opens, or "" if it is not known.
 	Path string `json:"path,omitempty"`
 	End  string `json:"end,omitempty"` // what FD is: "a TCP connection to 127.0.0.1:80", "a pipe"
+	// Watched names the first of the TCP sockets for which the thread polls, and "its stdin".
+	Watched []string `json:"watched,omitempty"`
 
 	watches []watch // the descriptors for which it waits, if In is "poll"
 }

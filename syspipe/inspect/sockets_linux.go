@@ -140,6 +140,25 @@ func describeEnd(pid, fd int) string {
 	return "a socket"
 }
 
+// nameWatches returns Thread.Watched. What else is watched stands in the table of channels, or only
+// wakes up the process.
+func nameWatches(pid int, list []watch) []string {
+	const maxNames = 4
+	byFD := func(a, b watch) int { return a.fd - b.fd }
+	var names []string
+	for _, w := range slices.SortedFunc(slices.Values(list), byFD) {
+		name := "its stdin"
+		if w.fd != stdin {
+			name = describeEnd(pid, w.fd)
+		}
+		isNew := !slices.Contains(names, name) && len(names) < maxNames
+		if isNew && (w.fd == stdin || strings.HasPrefix(name, "a TCP ")) {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
 // parseAddress parses an address of /proc/net/tcp: "0100007F:0050" is 127.0.0.1:80.
 func parseAddress(text string) string {
 	host, port, _ := strings.Cut(text, ":")

@@ -4,8 +4,11 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"runtime"
+	"slices"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/pipebench/pipebench/syspipe/inspect"
 	"golang.org/x/sys/unix"
@@ -16,6 +19,7 @@ func init() {
 	jobs["accept"] = func() error { return onSocket(syscall.Bind, acceptOne) }
 	jobs["poll a socket"] = func() error { return onSocket(syscall.Connect, pollFor) }
 	jobs["select a pipe"] = selectOwnPipe
+	jobs["epoll a socket"] = func() error { return onSocket(syscall.Connect, epollFor) }
 }
 
 // onSocket connects or binds a socket to the path in the environment, or else connects it to the
@@ -54,6 +58,26 @@ func acceptOne(fd int) error {
 // pollFor waits as a socket with a time limit does in Python.
 func pollFor(fd int) error {
 	_, err := unix.Poll([]unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}, -1)
+	return err
+}
+
+// epollFor waits for its input, for a socket, and for a pipe of its own, as event loops do.
+func epollFor(fd int) error {
+	epoll, err := unix.EpollCreate1(0)
+	if err != nil {
+		return err
+	}
+	var own [2]int
+	if err := unix.Pipe(own[:]); err != nil {
+		return err
+	}
+	for _, watched := range []int{own[0], 0, fd} {
+		event := unix.EpollEvent{Events: unix.EPOLLIN, Fd: int32(watched)}
+		if err := unix.EpollCtl(epoll, unix.EPOLL_CTL_ADD, watched, &event); err != nil {
+			return err
+		}
+	}
+	_, err = unix.EpollWait(epoll, make([]unix.EpollEvent, 1), -1)
 	return err
 }
 
@@ -105,6 +129,37 @@ func TestAWaitAtASocketIsNamed(t *testing.T) {
 				"waits at descriptor ", row.says, " may wait for its stdout")
 		})
 	}
+}
+
+// An event loop watches several descriptors: its input and what it asked on a network are named.
+func TestWhatAnEventLoopWatchesIsNamed(t *testing.T) {
+	tcp, err := net.Listen("tcp4", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer tcp.Close()
+	cmd := child(t, "epoll a socket")
+	cmd.Env = append(cmd.Env, fifoVariable+"="+tcp.Addr().String())
+	if _, err := cmd.StdinPipe(); err != nil {
+		t.Fatal(err)
+	}
+	start(t, cmd)
+	want := []string{"its stdin", "a TCP connection to " + tcp.Addr().String()}
+	var named [][]string
+	for end := time.Now().Add(deadline); time.Now().Before(end); runtime.Gosched() {
+		report, err := inspect.Process(cmd.Process.Pid)
+		if err != nil {
+			t.Fatal(err)
+		}
+		named = nil
+		for _, thread := range report.Proc(cmd.Process.Pid).Threads {
+			if slices.Equal(thread.Watched, want) {
+				return
+			}
+			named = append(named, thread.Watched)
+		}
+	}
+	t.Errorf("named %q, want %q", named, want)
 }
 
 // fill makes a Unix socket whose queue of connections that nobody accepts is full.
