@@ -234,7 +234,7 @@ func compare(payload, text []byte) Outcome {
 		out.blameEscapes()
 	case length == 1 && strings.IndexByte(letters, payload[i]) < 0:
 		out.Why += ": the server or its tool changed it"
-		out.Remedy = "give the text back as it came, without escapes of HTML or of URLs, and with " +
+		out.Remedy = "give the text back as it came, without escapes of HTML or URLs, and with " +
 			"the same quotes and ends of lines"
 	}
 	return out
