@@ -922,23 +922,63 @@ func TestALimitInRows(t *testing.T) {
 	}
 }
 
-// Replies of a tool that the user named are tried without a search being asked for, too.
+// cuttingServer is a server of MCP whose only tool makes bytes, but 60,000 at most.
+const cuttingServer = `
+import json, sys
+schema = {"type": "object", "properties": {"bytes": {"type": "integer"}}, "required": ["bytes"]}
+for line in sys.stdin:
+    m = json.loads(line)
+    answer = {"jsonrpc": "2.0", "id": m.get("id")}
+    if m["method"] == "initialize":
+        answer["result"] = {"protocolVersion": "2025-11-25", "capabilities": {"tools": {}},
+            "serverInfo": {"name": "specimen", "version": "1"}}
+    elif m["method"] == "tools/list":
+        answer["result"] = {"tools": [{"name": "get_large_data", "inputSchema": schema}]}
+    elif m["method"] == "tools/call":
+        n = m["params"]["arguments"]["bytes"]
+        answer["result"] = {"content": [{"type": "text", "text": "x" * n}]}
+    else:
+        answer["error"] = {"code": -32601, "message": "no"}
+    if "id" in m: print(json.dumps(answer)[:60_000], flush=True)
+`
+
+// Large replies of a tool are tried without a search being asked for, too, if the user named the
+// tool, or if the sweep sees no large reply of another. Requests for no tool call none.
 func TestASweepTriesTheReplyTool(t *testing.T) {
 	t.Parallel()
-	o := server("rows")
-	o.Patience = 2e9
-	o.ReplyTool = "report"
-	var last results.Target
-	plan := drive.Plan{Sizes: []int{100_000}, SmallPipe: -1}
-	err := begin(t, o).Drive(t.Context(), plan, func(line results.Line) error {
-		last, _ = line.(results.Target)
-		return nil
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if last.ReplyLimit == nil {
-		t.Errorf("the last record is %+v", last)
+	named := server("rows")
+	named.ReplyTool = "report"
+	called := server("rows")
+	called.Tool = "report"
+	known := drive.Options{Command: python(t, cuttingServer)}
+	unknown := known
+	unknown.Request = drive.RequestUnknown
+	for _, row := range []struct {
+		name  string
+		o     drive.Options
+		tries bool
+	}{
+		{"named for replies", named, true},
+		{"named as the tool to call", called, true},
+		{"known by its name", known, true},
+		{"no tool is to be called", unknown, false},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			t.Parallel()
+			row.o.Patience = 2e9
+			var last results.Target
+			plan := drive.Plan{Sizes: []int{100_000}, SmallPipe: -1}
+			err := begin(t, row.o).Drive(t.Context(), plan, func(line results.Line) error {
+				last, _ = line.(results.Target)
+				return nil
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if tried := last.ReplyLimit != nil; tried != row.tries {
+				t.Errorf("the last record is %+v", last)
+			}
+		})
 	}
 }
 

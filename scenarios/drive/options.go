@@ -30,7 +30,8 @@ type Options struct {
 	Request  string // what requests exercise, one of Requests; "" is RequestAuto
 
 	// For MCP: the tool to call. "" is the tool "echo"; a server without that tool is asked for an
-	// unknown method instead. An answer with isError counts as an error.
+	// unknown method instead. An answer with isError counts as an error. A tool that takes a number
+	// in place of a text is a ReplyTool.
 	Tool string
 	Arg  string // the tool's argument for the payload; "" is its first that is a string
 	Args string // the tool's other arguments, a JSON object

@@ -17,7 +17,7 @@ import (
 type Plan struct {
 	Sizes []int // to measure, ascending; nil is 1 KiB to 64 MiB, each twice the one before
 	// Limits is whether to search for the limits to the byte, even if no size failed in the sweep
-	// and Options.ReplyTool is empty.
+	// and no tool makes larger replies than the sweep sees.
 	Limits bool
 	// SmallPipe is the capacity, in bytes, of small pipes. How time grows with message size is
 	// measured again in these pipes. 0 means 4 KiB, and a negative number leaves this out.
@@ -59,8 +59,7 @@ func (d *Driver) Drive(ctx context.Context, p Plan, sink Sink) error {
 	found, err := d.firstSweep(ctx, sizes, sink)
 	sweep := results.ReachOf(found)
 	ofNoSize := sweep.Failed != nil && sweep.Failed.Evidence.Failure.IsOfNoSize()
-	triesReplies := d.options.ReplyTool != "" // which the sweep does not call
-	needsLimits := p.Limits || triesReplies || d.sweepCut || d.sweepFailed
+	needsLimits := p.Limits || d.needsReplies() || d.sweepCut || d.sweepFailed
 	if err == nil && needsLimits && !ofNoSize {
 		var limits []results.Target
 		limits, err = d.FindLimits(ctx, sizes[len(sizes)-1], sink)
@@ -79,6 +78,16 @@ func (d *Driver) Drive(ctx context.Context, p Plan, sink Sink) error {
 		works = min(works, *limited.Limit())
 	}
 	return d.growthIn(ctx, smallPipe, int(works), sink)
+}
+
+// needsReplies reports whether large replies remain to be asked of a tool that the sweep does not
+// call: one that the user named, or one that makes bytes if the sweep calls no tool at all.
+func (d *Driver) needsReplies() bool {
+	if d.options.ReplyTool != "" {
+		return true
+	}
+	p := d.protocol
+	return p.Demand != nil && !p.CallsTool() && d.options.Request != RequestUnknown
 }
 
 // keepNotTried gives sink a record of each size that was asked for and never tried, and why. A size
