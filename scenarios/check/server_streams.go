@@ -33,9 +33,12 @@ func (c *serverCase) echo(size int) (*target.Request, error) {
 	switch {
 	case r.Echoes:
 		return r, nil
+	case c.protocol.HasTools() && !c.protocol.TakesText:
+		return nil, errors.New("the server has no tool that returns its text: " +
+			"none that it lists takes a text")
 	case c.protocol.HasTools():
 		return nil, errors.New("no tool is called that returns the text that it is given: " +
-			"name one (--tool, --arg)")
+			"if one does, name it (--tool, --arg)")
 	}
 	return nil, errors.New("its answers do not hold what was sent: record a session " +
 		"(tap --bodies) and replay it (drive --messages)")
@@ -370,12 +373,16 @@ const fairReply = 256 << 10
 
 // asksForLargeReplies asks for larger and larger answers, up to fairReply bytes.
 func asksForLargeReplies(ctx context.Context, c *serverCase) error {
-	came := "a small one"
+	came := "a small request was answered"
 	whole := math.MaxInt // bytes of that answer, once one was as large as it should be
 	for size := 4 << 10; size <= fairReply; size *= 4 {
 		r, err := c.requestForReply(size)
 		if err != nil {
 			return err
+		}
+		asked := "an answer of " + stat.FormatBytes(int64(size))
+		if c.protocol.Demand != nil { // the number may count other things than bytes
+			asked = fmt.Sprintf("%s=%d", c.protocol.Call, size)
 		}
 		// A deadline that follows from the size of the request may be too short for the answer.
 		r.Least = c.leaveTime()
@@ -388,14 +395,13 @@ func asksForLargeReplies(ctx context.Context, c *serverCase) error {
 		}
 		tooSmall := out.Size < r.Demands
 		if out.Verdict != target.OK || tooSmall {
-			asked := stat.FormatBytes(int64(size))
-			if c.protocol.Demand != nil {
-				asked += " from tool " + c.protocol.Call
-			}
 			c.judgeReply(out, asked, came, whole)
 			return nil
 		}
-		came = "one of " + stat.FormatBytes(int64(size))
+		came = asked + " came whole"
+		if r.Demands > 0 {
+			came += ", with " + stat.FormatBytes(int64(out.Size))
+		}
 		whole = out.Size
 	}
 	c.ok("answers of %s come; larger ones are looked at by pipebench drive --find-limit",
@@ -410,26 +416,25 @@ func (c *serverCase) requestForReply(size int) (*target.Request, error) {
 	}
 	r, err := c.echo(size)
 	if tool, arg, known := strings.Cut(c.protocol.Call, " "); err != nil && known {
-		err = fmt.Errorf("%w, or one that makes as much as a number says "+
-			"(--tool %s --arg %s may)", err, tool, arg)
+		err = fmt.Errorf("%w; --tool %s --arg %s may make large answers", err, tool, arg)
 	}
 	return r, err
 }
 
-// judgeReply judges an answer that should have this size. The parameter earlier names the largest
-// answer that came whole. If the answer has no more than least bytes, the tool may have no more.
-func (c *serverCase) judgeReply(out target.Outcome, size, earlier string, least int) {
-	found := fmt.Sprintf("an answer of %s: %s: %s; %s came",
-		size, out.Verdict.Text(), out.Why, earlier)
+// judgeReply judges the answer to a request for what asked says. The parameter earlier says which
+// answer before it came whole. If the answer has no more than least bytes, the tool may have no
+// more.
+func (c *serverCase) judgeReply(out target.Outcome, asked, earlier string, least int) {
+	found := fmt.Sprintf("%s: %s: %s; %s", asked, out.Verdict.Text(), out.Why, earlier)
 	isShort := out.Size > 0 && out.Verdict == target.Truncated
 	if out.Verdict == target.OK {
-		found = fmt.Sprintf("asked for an answer of %s, and got one of %s",
-			size, stat.FormatBytes(int64(out.Size)))
+		found = fmt.Sprintf("%s: the answer has %s; %s",
+			asked, stat.FormatBytes(int64(out.Size)), earlier)
 		isShort = true
 	}
 	switch {
 	case out.Verdict == target.ErrorReply:
-		c.ok("refuses an answer of %s with an error; %s came", size, earlier)
+		c.ok("refuses %s with an error; %s", asked, earlier)
 	case out.Verdict == target.Late:
 		c.cannotTell("%s", found)
 	case isShort && out.Size <= least:

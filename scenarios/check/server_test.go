@@ -101,7 +101,7 @@ func TestServersThatAreWrongInOneWay(t *testing.T) {
 			"after one of 1,001 B: exited silently (code 0)"},
 		"slices":              {"large-reply": cutAnswer},
 		"slices echo":         {"large-reply": cutAnswer},
-		"ours large-answer=1": {"large-reply": "cannot tell: asked for an answer of 4,096 B"},
+		"ours large-answer=1": {"large-reply": "cannot tell: get_large_data bytes=4096: "},
 		"ours stderr-flood":   {"unread-stderr": "deadlock"},
 		"chatty":              {"unread-stderr": "deadlock"}, // 103 bytes a request
 		"ours split-utf8=100": {"split-utf8": "corrupt: "},
@@ -591,24 +591,23 @@ func TestLargeReplies(t *testing.T) {
 		{"go-sdk shorten", "repeat", "large-reply",
 			"an answer of 65,536 B: truncated: the answer holds the first 20,000", results.Fails},
 		{"go-sdk shorten", "give", "large-reply",
-			"asked for an answer of 65,536 B from tool give bytes, and got one of 20,",
-			results.Fails},
+			"give bytes=65536: the answer has 20,", results.Fails},
 		{"go-sdk shorten", "give bytes", "large-reply",
-			"asked for an answer of 65,536 B from tool give bytes, and got one of 20,",
-			results.Fails},
+			" B; give bytes=16384 came whole, with 16,5", results.Fails},
 		{"go-sdk shorten", "give-few", "large-reply",
-			"asked for an answer of 4,096 B from tool give-few bytes, and got one of 2,",
-			results.CannotTell},
-		{"go-sdk", "", "large-reply", "no tool is called that", results.CannotTell},
-		{"go-sdk shorten", "", "large-reply", "name one (--tool, --arg), or one that " +
-			"makes as much as a number says (--tool give --arg bytes may)",
+			"give-few bytes=4096: the answer has 2,", results.CannotTell},
+		{"go-sdk", "", "large-reply", "the server has no tool that returns its text: none that " +
+			"it lists takes a text", results.CannotTell},
+		{"go-sdk shorten", "", "large-reply", "if one does, name it (--tool, --arg); " +
+			"--tool give --arg bytes may make large answers", results.CannotTell},
+		{"go-sdk shorten", "give", "slow-reader", "if one does, name it (--tool, --arg)",
 			results.CannotTell},
 		{"slices", "", "stray-output", "one small request", results.OK},
 		{"ours", "", "end-in-flight", "8 of 8 were answered, the largest with 262,", results.OK},
 		{"go-sdk repeat", "repeat", "end-in-flight", " of 8 were answered, the largest with ",
 			results.OK},
-		{"go-sdk", "", "end-in-flight", "large answers were not tried: no tool is called that",
-			results.CannotTell},
+		{"go-sdk", "", "end-in-flight", "large answers were not tried: the server has no tool " +
+			"that returns its text", results.CannotTell},
 	} {
 		t.Run(row.job+" "+row.tool+" "+row.situation, func(t *testing.T) {
 			t.Parallel()

@@ -141,10 +141,11 @@ func (t tool) argument(types ...any) string {
 }
 
 // hintAt names tools that the user may ask for: those that may echo or, if no tool is called, one
-// that takes a text.
+// that takes a text. It notes whether there is such a tool.
 func (m *mcp) hintAt(tools []tool) {
 	for _, t := range tools {
 		takesText := t.argument("string") != ""
+		m.TakesText = m.TakesText || takesText
 		switch {
 		case takesText && strings.Contains(t.Name, "echo") && t.Name != m.tool.Name:
 			m.Hints = append(m.Hints, "--tool "+t.Name+" may echo")

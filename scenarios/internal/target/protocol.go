@@ -25,6 +25,7 @@ type Protocol struct {
 	Demand    func(n int) *Request
 	Call      string   // the tool of Demand, or one that may do, and its number: "report rows"
 	Hints     []string // why tools are not called, and flags that call one
+	TakesText bool     // a tool has an argument that is a text
 	ToolFails bool     // the tool did not answer a first, small request
 	Silent    bool     // a first, small request without a tool got no answer
 	// OneRead says that the server refused two messages that came together, and answers one alone.
