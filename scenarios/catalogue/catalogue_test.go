@@ -2,6 +2,7 @@ package catalogue_test
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -36,6 +37,21 @@ func TestEachIsDescribed(t *testing.T) {
 			if again, err := catalogue.Find(catalogue.For(side), s.Name); err != nil || again != s {
 				t.Errorf("%s/%s: found %+v, %v", side, s.Name, again, err)
 			}
+		}
+	}
+}
+
+// A server that fails at one large message at a time also fails if many come: the cause is named
+// first.
+func TestLargeMessagesComeBeforeManyOfThem(t *testing.T) {
+	var names []string
+	for _, s := range catalogue.For(catalogue.Server) {
+		names = append(names, s.Name)
+	}
+	many := slices.Index(names, "slow-reader")
+	for _, name := range []string{"large-request", "large-reply"} {
+		if i := slices.Index(names, name); i < 0 || i > many {
+			t.Errorf("%s is number %d, slow-reader %d", name, i, many)
 		}
 	}
 }

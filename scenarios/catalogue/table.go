@@ -82,6 +82,13 @@ var clients = []Situation{
 		Title: "a request is written one byte at a time",
 		Advice: "collect what you read until the newline, or the announced length; in Node a " +
 			"'data' event is not a message (use readline)"},
+	{Name: "large-request",
+		Title:  "requests grow to 1 MiB",
+		Advice: "read a message of any size, or refuse what is too large with an error and go on"},
+	{Name: "large-reply",
+		Title: "answers grow to 256 KiB",
+		Advice: "write an answer whole, as one message, however large, or refuse with an error; " +
+			"if the tool shortens on purpose, name one that does not (--tool)"},
 	{Name: "slow-reader",
 		Title:  "answers of 4 MiB in all are not read for a second",
 		Advice: "wait, and deliver every byte then; do not keep all that is unread in memory"},
@@ -161,13 +168,6 @@ var lives = []Situation{
 	{Name: "pipelined",
 		Title:  "32 requests come at once",
 		Advice: "answer each request once, whatever else is under way"},
-	{Name: "large-request",
-		Title:  "requests grow to 1 MiB",
-		Advice: "read a message of any size, or refuse what is too large with an error and go on"},
-	{Name: "large-reply",
-		Title: "answers grow to 256 KiB",
-		Advice: "write an answer whole, as one message, however large, or refuse with an error; " +
-			"if the tool shortens on purpose, name one that does not (--tool)"},
 	{Name: "many-starts",
 		Title: "the server is started and ended 50 times",
 		Advice: "remove temporary files at the end; start the program itself where a wrapper " +
