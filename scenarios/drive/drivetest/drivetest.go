@@ -46,9 +46,10 @@ const checkTime = 5 * time.Minute // at most, for one Check
 
 // Check sends requests, one at a time, to the server that cmd would start, and fails the test if a
 // want is not met, or after 5 minutes. Several at once are what drive --inflight and check --server
-// try. A program that never answers fails after half a minute, and a limit that is not met after two
-// minutes, as the server is given time for each answer. Without wants, messages of each size from
-// 1 KiB to 1 MiB must work. Check never starts cmd itself; it uses cmd's Path, Args, Env and Dir.
+// try. A program that never answers fails after half a minute, and a limit that is not met after
+// two minutes, as the server is given time for each answer. Without wants, messages of each size
+// from 1 KiB to 1 MiB must work. Check never starts cmd itself; it uses cmd's Path, Args, Env and
+// Dir.
 //
 // Check calls a tool of an MCP server only if the tool's name is "echo". Other servers only have to
 // refuse a method that they do not know. The log of the test (go test -v) says what was sent, and
