@@ -55,8 +55,9 @@ func spinForRoom() {
 	}
 }
 
-// shuffled returns the lines of a text in another order each time.
+// shuffled returns the whole lines of a text in another order each time.
 func shuffled(text []byte) []byte {
+	text = text[:bytes.LastIndexByte(text, '\n')+1]
 	lines := bytes.SplitAfter(text, []byte("\n"))
 	rand.Shuffle(len(lines), func(i, j int) { lines[i], lines[j] = lines[j], lines[i] })
 	return bytes.Join(lines, nil)
