@@ -35,8 +35,9 @@ const (
 	VerdictSlow        = "slow"
 	VerdictErrorReply  = "error reply"
 	VerdictSuperlinear = "grows faster than linear"
-	VerdictNotTried    = "not tried"  // a size for which there was no time
-	VerdictDeaf        = "deaf"       // lives and answers nothing
+	VerdictNotTried    = "not tried" // a size for which there was no time
+	VerdictDeaf        = "deaf"      // lives and answers nothing
+	VerdictIgnored     = "ignores methods that it does not know"
 	VerdictUnanswered  = "unanswered" // answers other requests, but not this one
 	VerdictInFrames    = "in frames"  // the answer is right, and no client of MCP reads it
 	VerdictRunning     = "running"    // it is being recorded; see TrafficEvidence for what has come

@@ -163,6 +163,10 @@ func (r *DriveResult) judge(failure *results.Target, sizeText, growthText string
 			growthText
 	case r.Passed:
 		r.text = "works to " + results.FormatSize(r.Limit) + growthText + ", one at a time"
+	case r.Failure == results.VerdictIgnored:
+		r.tone = Bad
+		r.text = "FAIL: " + FailureText(*failure) + ", and drive measures by such a method: " +
+			"drive --messages FILE sends others"
 	case r.Limit == 0:
 		r.tone = Bad
 		r.text = "FAIL at every size tried: " + FailureText(*failure)

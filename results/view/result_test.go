@@ -157,6 +157,12 @@ func TestWhatAServerComesTo(t *testing.T) {
 			false, "FAIL at every size tried: no reply, process alive",
 		},
 		{
+			"methods that it does not know are ignored",
+			[]results.Target{{Size: 1 << 10, Verdict: results.VerdictIgnored}}, false,
+			"FAIL: ignores methods that it does not know, and drive measures by such a method: " +
+				"drive --messages FILE sends others",
+		},
+		{
 			"only small ones fail",
 			[]results.Target{
 				{Size: 1 << 10, Verdict: "error reply"},

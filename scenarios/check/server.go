@@ -101,6 +101,7 @@ type treatment struct {
 	pipes child.Options // the pipes that the test needs
 
 	startsItself bool // the function do starts the server; otherwise the function treat does
+	asks         bool // the test needs a request that the server answers
 	jsonRPC      bool // the test needs a server that speaks JSON-RPC
 	processes    bool // the processes that the server started are judged, too
 	behind       bool // a shell starts the server in place of a client, and is killed later
@@ -109,38 +110,38 @@ type treatment struct {
 // treatments has the tests of servers, by their names in the catalogue. Each test gets a new
 // process of the server.
 var treatments = map[string]treatment{
-	"dirty-line":         {do: sendsDirt},
-	"split-utf8":         {do: splitsCharacters, pipes: child.Options{WriteChunk: 71}},
-	"trickle":            {do: trickles, pipes: child.Options{WriteChunk: 1}},
-	"slow-reader":        {do: sendsMany},
-	"unread-stderr":      {do: readsNoStderr, pipes: child.Options{Undrained: true}},
-	"nonblocking-stdout": {do: sendsMany, pipes: child.Options{NonBlock: true}},
-	"both-write":         {do: sendsMany},
+	"dirty-line":         {do: sendsDirt, asks: true},
+	"split-utf8":         {do: splitsCharacters, asks: true, pipes: child.Options{WriteChunk: 71}},
+	"trickle":            {do: trickles, asks: true, pipes: child.Options{WriteChunk: 1}},
+	"slow-reader":        {do: sendsMany, asks: true},
+	"unread-stderr":      {do: readsNoStderr, asks: true, pipes: child.Options{Undrained: true}},
+	"nonblocking-stdout": {do: sendsMany, asks: true, pipes: child.Options{NonBlock: true}},
+	"both-write":         {do: sendsMany, asks: true},
 	"wrong-framing":      {do: speaksAnotherFraming, jsonRPC: true},
 	"lying-length":       {do: liesAboutLength},
-	"stray-output":       {do: looksForStrays, jsonRPC: true},
-	"large-request":      {do: asksForMore},
-	"large-reply":        {do: asksForLargeReplies},
+	"stray-output":       {do: looksForStrays, asks: true, jsonRPC: true},
+	"large-request":      {do: asksForMore, asks: true},
+	"large-reply":        {do: asksForLargeReplies, asks: true},
 
-	"closed-stdout": {do: closesOutput},
+	"closed-stdout": {do: closesOutput, asks: true},
 	"eof-mid-frame": {do: endsInARequest},
 	"end-idle":      {do: endsIdle},
-	"end-in-flight": {do: endsInFlight},
+	"end-in-flight": {do: endsInFlight, asks: true},
 	"end-at-start":  {do: endsAtStart, startsItself: true},
 	"sigterm":       {do: sendsSignal},
 	"sigint":        {do: sendsSignal},
 	"client-killed": {do: killsClient, processes: true, behind: true},
 	"held-output":   {do: readsToTheEnd, processes: true},
-	"held-streams":  {do: looksForHolders, processes: true},
+	"held-streams":  {do: looksForHolders, asks: true, processes: true},
 
-	"cancel":         {do: cancelsRequests},
-	"ids":            {do: asksWithIDs, jsonRPC: true},
-	"batch":          {do: asksInABatch, jsonRPC: true},
+	"cancel":         {do: cancelsRequests, asks: true},
+	"ids":            {do: asksWithIDs, asks: true, jsonRPC: true},
+	"batch":          {do: asksInABatch, asks: true, jsonRPC: true},
 	"unknown-method": {do: asksForTheUnknown, jsonRPC: true},
-	"pipelined":      {do: asksAtOnce, jsonRPC: true},
+	"pipelined":      {do: asksAtOnce, asks: true, jsonRPC: true},
 
 	"many-starts":   {do: startsOften, startsItself: true},
-	"memory-growth": {do: watchesMemory},
+	"memory-growth": {do: watchesMemory, asks: true},
 
 	"mcp-opening":       {do: keeps(opensSessions), startsItself: true},
 	"mcp-version":       {do: keeps(negotiatesVersion), startsItself: true},
@@ -182,6 +183,11 @@ type serverCase struct {
 func treat(ctx context.Context, c *serverCase) error {
 	if c.jsonRPC && !c.protocol.JSONRPC {
 		c.notApplicable("JSON-RPC, which the server does not speak")
+		return nil
+	}
+	if c.asks && c.protocol.Silent {
+		c.cannotTell("the server ignores methods that it does not know, and no other request is " +
+			"known that it answers")
 		return nil
 	}
 	if !proc.TellsOfOthers && c.processes {

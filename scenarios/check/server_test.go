@@ -656,3 +656,36 @@ func TestWhatAnotherFramingMeets(t *testing.T) {
 		})
 	}
 }
+
+// A server that ignores unknown methods fails in "unknown-method" alone. The other tests use a
+// method that it has, if it names one.
+func TestServersThatIgnoreUnknownMethods(t *testing.T) {
+	t.Parallel()
+	for _, row := range []struct {
+		job, found string
+		others     results.Verdict
+	}{
+		{"shy hoverProvider", "", results.OK},
+		{"shy", "no other request is known that it answers", results.CannotTell},
+	} {
+		t.Run(row.job, func(t *testing.T) {
+			t.Parallel()
+			o := serverOptions(t, row.job)
+			o.handshake = 4 * time.Second
+			o.patience = 300 * time.Millisecond
+			o.Only = []string{"unknown-method", "trickle", "closed-stdout", "held-streams",
+				"stray-output", "cancel", "ids", "pipelined", "large-request", "memory-growth"}
+			for situation, f := range serverChecks(t, o) {
+				want := row.others
+				if situation == "unknown-method" {
+					want = results.Fails
+				} else if !strings.Contains(f.Found, row.found) {
+					t.Errorf("%s: %s", situation, f.Found)
+				}
+				if f.Verdict != want {
+					t.Errorf("%s: %s: %s; want %s", situation, f.Verdict, f.Found, want)
+				}
+			}
+		})
+	}
+}

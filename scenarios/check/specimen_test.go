@@ -72,6 +72,8 @@ func init() {
 			loseEveryThird()
 		case "reserve", "characters", "newlines":
 			err = reserve(kind)
+		case "shy":
+			err = serveShy(arg)
 		case "exits":
 		case "sleep":
 			time.Sleep(time.Hour)
@@ -475,5 +477,32 @@ func reserve(wrong string) error {
 			header = strings.ReplaceAll(header, "\r", "")
 		}
 		fmt.Print(header + answer)
+	}
+}
+
+// serveShy is a language server that ignores unknown methods. If provider is set, it names this
+// capability; either way, it has no method of documents but textDocument/hover.
+func serveShy(provider string) error {
+	in := framers.ContentLength().NewReader(os.Stdin)
+	out := framers.ContentLength().NewWriter(os.Stdout)
+	for {
+		msg, err := in.ReadMessage()
+		if err != nil {
+			return err
+		}
+		m := jsonrpc.Scan(msg)
+		result := ""
+		switch string(m.Method) {
+		case "initialize":
+			result = fmt.Sprintf(`{"capabilities":{"%s":true}}`, provider)
+		case "textDocument/hover":
+			result = "null"
+		default:
+			continue
+		}
+		answer := jsonrpc.AppendResult(nil, jsonrpc.ID(m.ID), []byte(result))
+		if err := out.WriteMessage(answer); err != nil {
+			return err
+		}
 	}
 }

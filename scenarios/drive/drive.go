@@ -224,8 +224,12 @@ func (d *Driver) tripAlive(
 }
 
 // checkAlive sends a small request to a server that has just answered, and replaces the outcome if
-// this request fails. Without this check, the next message would be blamed for the failure.
+// this request fails. Without this check, the next message would be blamed for the failure. If no
+// such request is known that the server answers, checkAlive does nothing.
 func (d *Driver) checkAlive(ctx context.Context, out *target.Outcome) error {
+	if d.protocol.Silent {
+		return nil
+	}
 	after, err := d.trip(ctx, d.protocol.Smallest(target.Transport), 0)
 	if err != nil || after.Verdict == target.OK {
 		return err

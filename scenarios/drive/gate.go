@@ -62,6 +62,8 @@ func Failed(set *results.Set) error {
 		return errors.New("the server fails on characters other than ASCII letters and digits")
 	case reach.FailsAtAnySize():
 		return errors.New("the server " + view.AnySizeText(*failed))
+	case failed.Verdict == string(target.Ignored):
+		return errors.New("the server " + view.FailureText(*failed))
 	case largest == 0:
 		return errors.New("the server fails at the smallest size that was tried")
 	}

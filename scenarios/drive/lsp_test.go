@@ -8,7 +8,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/pipebench/pipebench/results"
 	"github.com/pipebench/pipebench/scenarios/drive"
+	"github.com/pipebench/pipebench/scenarios/internal/target"
 )
 
 func documents(job, language string) drive.Options {
@@ -204,5 +206,41 @@ func TestAToolIsLeftAloneWhereTheTransportIsAskedFor(t *testing.T) {
 	o.Request = drive.RequestUnknown
 	if d := open(t, o); strings.Contains(d.Request(), "tool") {
 		t.Errorf("sends %s", d.Request())
+	}
+}
+
+// A server that ignores unknown methods is measured by a method that it has, if it names one.
+func TestServersThatIgnoreUnknownMethods(t *testing.T) {
+	t.Parallel()
+	for _, row := range []struct {
+		job, language, request string
+		verdict                target.Verdict
+	}{
+		{"lsp reserved", "",
+			"method textDocument/documentSymbol, as it ignores unknown methods", target.OK},
+		{"lsp shy", "", "method pipebench/unknown", target.Ignored},
+		{"lsp shy", "shy", "documents of language shy, ", target.OK},
+	} {
+		t.Run(row.job+" "+row.language, func(t *testing.T) {
+			t.Parallel()
+			o := documents(row.job, row.language)
+			if row.language == "" {
+				o.Request = drive.RequestAuto
+			}
+			o.Start = 4 * time.Second
+			o.Patience = 200 * time.Millisecond
+			d := begin(t, o)
+			if !strings.HasPrefix(d.Request(), row.request) {
+				t.Errorf("sends %s, want %s", d.Request(), row.request)
+			}
+			set := new(results.Set)
+			if _, err := d.Sweep(t.Context(), []int{1 << 10}, keepIn(set)); err != nil {
+				t.Fatal(err)
+			}
+			kept := set.Targets[0]
+			if kept.Verdict != string(row.verdict) {
+				t.Errorf("%s: %s, want %s", kept.Verdict, kept.Evidence.Why, row.verdict)
+			}
+		})
 	}
 }

@@ -45,7 +45,7 @@ type lspMessage struct {
 }
 
 // serveLSP serves a language, up to a limit if arg names one: "go 100000". If the language is
-// "shy", it ignores our own unknown method.
+// "shy" or "reserved", it ignores our own unknown method. If it is "shy", it names no capability.
 func serveLSP(arg string) error {
 	s := &languageServer{out: framers.ContentLength().NewWriter(os.Stdout),
 		open: map[string]string{}, waits: map[string]string{}, limit: 1 << 30}
@@ -88,7 +88,9 @@ func (s *languageServer) take(m lspMessage) error {
 		if !m.Params.Capabilities.Workspace.Configuration {
 			return errors.New("a client without settings")
 		}
-		return s.say(`{"jsonrpc":"2.0","id":%s,"result":{"capabilities":{"documentSymbolProvider":true}}}`, m.ID)
+		const says = `{"jsonrpc":"2.0","id":%s,"result":{"capabilities":{` +
+			`"documentSymbolProvider":%t}}}`
+		return s.say(says, m.ID, s.language != "shy")
 	case "initialized":
 		return s.inquire()
 	case "":
@@ -118,7 +120,8 @@ func (s *languageServer) take(m lspMessage) error {
 			}
 		}
 	}
-	if s.language == "shy" && m.Method == "pipebench/unknown" {
+	isShy := s.language == "shy" || s.language == "reserved"
+	if isShy && m.Method == "pipebench/unknown" {
 		return nil
 	}
 	return s.refuse(m, -32601, "no such method")

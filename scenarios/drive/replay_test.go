@@ -690,6 +690,7 @@ func TestAReplayDoesNotFailAtAMethodThatTheServerIgnores(t *testing.T) {
 	t.Parallel()
 	o := server("lsp shy")
 	o.Protocol = "lsp"
+	o.Start = 4 * time.Second
 	o.Patience = 200 * time.Millisecond
 	set := new(results.Set)
 	const text = `{"jsonrpc":"2.0","id":7,"method":"textDocument/documentSymbol"}` + "\n"

@@ -95,7 +95,7 @@ func (d *Driver) judgeSize(ctx context.Context, r *target.Request, t *results.Ta
 	if isRefused {
 		tries = 1 // in the same process
 	}
-	failure.AnySize = d.failsWithSmall(ctx, tries)
+	failure.AnySize = t.Verdict == string(target.Ignored) || d.failsWithSmall(ctx, tries)
 	failure.SmallBytes = int64(d.protocol.Smallest(target.Tool).Size())
 	if !failure.AnySize && failure.ServedBefore > 0 {
 		larger := d.protocol.Request(r.Kind, 2*r.Size())

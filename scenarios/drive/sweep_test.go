@@ -22,7 +22,7 @@ func TestOpenFindsOutWhatAServerSpeaks(t *testing.T) {
 		{"cat", "lines", "lines, answers checked byte by byte"},
 		{"upper", "lines (answers with others)", "lines"},
 		{"json", "lines", "lines, answers checked byte by byte"},
-		{"selective", "mcp 2025-11-25", "method tools/list; " +
+		{"selective", "mcp 2025-11-25", "method tools/list, as it ignores unknown methods; " +
 			"large replies are not tried: no tool echoes (see --reply-tool)"},
 		{"hesitant mcp", "mcp 2025-11-25", "method pipebench/unknown, which it refuses; " +
 			"large replies are not tried: no tool echoes (see --reply-tool)"},

@@ -79,6 +79,13 @@ func (s *Server) Explain(ctx context.Context, before Usage, out *Outcome) {
 	e.StderrTail = s.StderrLines()
 }
 
+// isIgnored reports whether the server read a request and the probe after it, and did nothing.
+func (o *Outcome) isIgnored() bool {
+	e := o.Evidence
+	return o.Verdict == Deaf && e.Probe == probeSilent && !e.Computed && e.Question == "" &&
+		(e.UnreadStdin == nil || *e.UnreadStdin == 0)
+}
+
 // explainAtEnd ends the server's input if the server has answered nothing since a request and does
 // not compute. If the answer comes then, the verdict becomes Buffered; a child that read the input
 // before is named.

@@ -84,12 +84,39 @@ func (l *lsp) greet(g greeting) error {
 	case len(hello.Capabilities) == 0:
 		return fmt.Errorf("initialize: the answer names no capabilities: %w", errNotLSP)
 	}
-	return g.say([]byte(`{"jsonrpc":"2.0","method":"initialized","params":{}}`))
+	if l.instead == "" { // later, several servers may share l and be started at once
+		l.choose(hello.Capabilities)
+	}
+	err = g.say([]byte(`{"jsonrpc":"2.0","method":"initialized","params":{}}`))
+	if err == nil && l.ignores {
+		err = g.say(fmt.Appendf(nil, `{"jsonrpc":"2.0","method":"textDocument/didOpen",`+
+			`"params":{"textDocument":{"uri":%s,"languageId":"plaintext","version":1,`+
+			`"text":"pipebench\n"}}}`, l.text()))
+	}
+	return err
+}
+
+// text returns the URI of a text, which is opened if the server ignores unknown methods.
+func (l *lsp) text() string { return quoted(l.root + "/pipebench.txt") }
+
+// choose chooses the method that takes the place of an unknown one, of those that the server says
+// it has.
+func (l *lsp) choose(capabilities json.RawMessage) {
+	var has map[string]any
+	_ = json.Unmarshal(capabilities, &has) // on an error, none is known
+	for _, name := range []string{"hover", "documentSymbol", "definition", "completion"} {
+		provider := has[name+"Provider"]
+		if provider != nil && provider != false {
+			l.instead = "textDocument/" + name
+			l.about = `"textDocument":{"uri":` + l.text() + `},"position":{"line":0,"character":0},`
+			return
+		}
+	}
 }
 
 func (l *lsp) request(kind Kind, size int) *Request {
 	if kind == Transport || l.document == nil {
-		return refusable(size, "")
+		return l.plain(size)
 	}
 	return l.document.template(l.root, size)
 }

@@ -37,10 +37,12 @@ func newMCP(o Options, wire framers.Framing) *mcp {
 	m.Protocol = Protocol{
 		Name: "mcp", Framing: wire, requests: []string{RequestAuto, RequestUnknown, RequestTool},
 		JSONRPC: true, answers: map[string]json.RawMessage{"ping": []byte("{}")},
-		greet: m.greet, request: m.request,
+		greet: m.greet, request: m.request, instead: listMethod,
 	}
 	return m
 }
+
+const listMethod = "tools/list"
 
 var discoverParams = "{" + mcpstdio.Meta(mcpstdio.FirstStateless) + "}"
 

@@ -86,15 +86,19 @@ func (s *Server) Greet(ctx context.Context) error {
 func (s *Server) learn(ctx context.Context) (*Server, error) {
 	p := s.Protocol()
 	out, s, err := s.first(ctx, Transport)
+	if err == nil && p.ignores && out.Verdict == Deaf {
+		out, s, err = s.first(ctx, Transport)
+		p.ignores = out.Verdict == OK
+		p.Silent = !p.ignores
+	}
 	if err != nil {
 		return s, err
 	}
 	p.refusal = out.code
-	p.Silent = out.Verdict == Deaf
 	p.Paces[Tool] = p.Paces[Transport]
 	s.Paces = p.Paces
 	hasNoTool := p.sends == "" && !p.tryEcho
-	if p.Echoes || hasNoTool {
+	if p.Echoes || p.Silent || hasNoTool {
 		return s, nil
 	}
 	p.Echoes = p.tryEcho // so that the answer is compared with the request
@@ -113,6 +117,7 @@ func (s *Server) first(ctx context.Context, kind Kind) (Outcome, *Server, error)
 	if kind == Tool && p.sends != "" {
 		what = p.sends
 	}
+	request.errs = request.errs || kind == Transport
 	s.o.observe("waiting for the first answer to " + what)
 	s.Paces[kind] = Pace{Size: request.Size(), Took: s.o.Start / Margin}
 	out, err := s.Trip(ctx, request, 0)
@@ -125,6 +130,10 @@ func (s *Server) first(ctx context.Context, kind Kind) (Outcome, *Server, error)
 	}
 	if out.Lives() {
 		return out, s, nil
+	}
+	if kind == Transport && out.isIgnored() {
+		p.ignores = p.instead != ""
+		p.Silent = !p.ignores
 	}
 	s.Close()
 	s, err = Start(ctx, s.o, p)

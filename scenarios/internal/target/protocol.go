@@ -27,7 +27,7 @@ type Protocol struct {
 	Hints     []string // why tools are not called, and flags that call one
 	TakesText bool     // a tool has an argument that is a text
 	ToolFails bool     // the tool did not answer a first, small request
-	Silent    bool     // a first, small request without a tool got no answer
+	Silent    bool     // it ignores unknownMethod, and no other request is known that it answers
 	// OneRead says that the server refused two messages that came together, and answers one alone.
 	OneRead atomic.Bool
 	// Paces holds, by Kind, how long the first requests took.
@@ -37,7 +37,9 @@ type Protocol struct {
 	requests []string // which of Requests() it has
 	tryEcho  bool     // a first request is to find out whether answers hold what was sent
 	refusal  string   // the code of the error for an unknown method
-	ignores  bool     // it does not answer an unknown method
+	ignores  bool     // it does not answer an unknown method: instead takes its place
+	instead  string   // a method that the server should have; "" if none is known
+	about    string   // JSON members that the params of instead need, and a comma
 	meta     string   // JSON members that begin all params, and a comma; "" in most protocols
 	// answers holds our results for the requests that servers send, by method.
 	answers map[string]json.RawMessage
@@ -91,7 +93,7 @@ func (p *Protocol) Sends() string {
 	text := p.sends
 	switch {
 	case p.sends == "" && p.ignores:
-		text = "method " + listMethod
+		text = "method " + p.instead + ", as it ignores unknown methods"
 	case p.sends == "" && p.refusal == "":
 		text = "method " + unknownMethod
 	case p.sends == "":
@@ -126,19 +128,19 @@ func (p *Protocol) Smallest(kind Kind) *Request {
 	return p.Request(kind, p.Request(kind, asSmallAsCanBe).Size()+4*StampDigits)
 }
 
-// plain makes a request of size bytes that calls no tool: the server refuses it, or lists its
-// tools.
+// plain makes a request of size bytes that calls no tool: the server refuses it or, if it ignores
+// unknown methods, has its method.
 func (p *Protocol) plain(size int) *Request {
-	if p.ignores {
-		before := `{"jsonrpc":"2.0","id":` + idMark + `,"method":"` + listMethod +
-			`","params":{` + p.meta + `"pad":"`
-		return newRequest(before, `"}}`, size)
+	if !p.ignores {
+		return refusable(unknownMethod, p.meta, size)
 	}
-	return refusable(size, p.meta)
+	r := refusable(p.instead, p.meta+p.about, size)
+	r.errs = p.refusal != "" // it refused the first one
+	return r
 }
 
 // Unknown makes a request for a method that no server knows.
-func (p *Protocol) Unknown() *Request { return refusable(asSmallAsCanBe, p.meta) }
+func (p *Protocol) Unknown() *Request { return refusable(unknownMethod, p.meta, asSmallAsCanBe) }
 
 // An OptionError says that the server lacks something that the options name.
 type OptionError string
@@ -201,7 +203,7 @@ func newBare(wire framers.Framing) *Protocol {
 	return &Protocol{
 		Name: "jsonrpc", Framing: wire, requests: []string{RequestAuto, RequestUnknown},
 		JSONRPC: true, tryEcho: true,
-		request: func(_ Kind, size int) *Request { return refusable(size, "") },
+		request: func(_ Kind, size int) *Request { return refusable(unknownMethod, "", size) },
 	}
 }
 
@@ -216,9 +218,6 @@ func newEcho(wire framers.Framing) *Protocol {
 
 // unknownMethod is a method that no server has. Refusing it is the least work for a server.
 const unknownMethod = "pipebench/unknown"
-
-// listMethod takes the place of unknownMethod if a server ignores methods that it does not know.
-const listMethod = "tools/list"
 
 // quoted returns a text as a JSON string.
 func quoted(text string) string { return string(jsonrpc.AppendString(nil, text)) }

@@ -97,10 +97,10 @@ func newRequest(before, after string, size int) *Request {
 	return r
 }
 
-// refusable makes a request for an unknown method, padded to size.
-func refusable(size int, meta string) *Request {
-	before := `{"jsonrpc":"2.0","id":` + idMark + `,"method":"` + unknownMethod +
-		`","params":{` + meta + `"pad":"`
+// refusable makes a request that may be refused, padded to size. The params begin with members.
+func refusable(method, members string, size int) *Request {
+	before := `{"jsonrpc":"2.0","id":` + idMark + `,"method":"` + method +
+		`","params":{` + members + `"pad":"`
 	r := newRequest(before, `"}}`, size)
 	r.errs = true
 	return r

@@ -96,6 +96,9 @@ func (s *Server) Trip(ctx context.Context, r *Request, i int64) (Outcome, error)
 		if r.AtEnd {
 			s.explainAtEnd(&out)
 		}
+		if out.Verdict == Deaf && s.ignores(r) {
+			out.Verdict = Ignored
+		}
 	}
 	isFirst := s.served == [2]int64{} && len(r.Lead) == 0
 	if out.Verdict == Unanswered && out.arrivals.refused && isFirst {
@@ -119,6 +122,9 @@ func (s *Server) Trip(ctx context.Context, r *Request, i int64) (Outcome, error)
 	}
 	return out, nil
 }
+
+// ignores reports whether r is a request of the kind that the server is known to ignore.
+func (s *Server) ignores(r *Request) bool { return s.Protocol().Silent && r.errs && r.Numbered() }
 
 // SendWithin sends messages within limit, or within MaxPatience times limit if the server is still
 // at work.

@@ -24,6 +24,7 @@ const (
 	Unanswered  Verdict = results.VerdictUnanswered // answers other requests, but not this one
 	Late        Verdict = "answered late"           // answered after its time was up
 	Deaf        Verdict = results.VerdictDeaf
+	Ignored     Verdict = results.VerdictIgnored
 	Deadlock    Verdict = "deadlock"       // waits for us to read, and does not read
 	Corrupt     Verdict = "corrupt"        // the answer is not what was sent
 	Truncated   Verdict = "truncated"      // the answer ends too early
@@ -70,6 +71,8 @@ var advice = map[Verdict]string{
 		"(--patience of drive, --timeout of check)",
 	Deaf: "the server lives and answers nothing: look at what it does instead " +
 		"(pipebench inspect); one that is only slow needs more --patience",
+	Ignored: "answer every request that has an id, in doubt with the error -32601; drive " +
+		"--messages replays a session that tap --bodies recorded: if that fails, too, it hangs",
 	Deadlock: "the server writes to a stream that nobody reads, and stops reading its own: drain " +
 		"both while writing",
 	Corrupt: "bytes were changed or came in another order: if answers overlap, look for two " +
