@@ -67,7 +67,8 @@ func countCells(rows []stat.Row) cellCount {
 }
 
 // runAgain is for an interrupted run: another run in its folder adds samples to the same cells.
-const runAgain = "Run it again to the end: with the same --out, the samples of both count."
+const runAgain = "Run it again to the end: with the same --out, pipebench report counts the " +
+	"samples of both."
 
 // interruption says what is missing because a run was interrupted, or "".
 func interruption(rows []stat.Row) string {

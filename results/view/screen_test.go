@@ -229,11 +229,12 @@ func TestOnlyMeasuredCellsAreCounted(t *testing.T) {
 			"No cell measured; 2 not reached (time was up). Give it more time (--max-time)."},
 		{"interrupted", 3, "interrupted", busy,
 			"Interrupted: 1 of 2 cells measured, at most 3 samples each; 1 not reached. " +
-				"Run it again to the end: with the same --out, the samples of both count."},
+				"Run it again to the end: with the same --out, pipebench report counts the " +
+				"samples of both."},
 		{"interrupted late", 6, "interrupted", "",
 			"Interrupted: 1 of 2 cells measured, 1 with fewer samples than asked for; " +
-				"1 not reached. Run it again to the end: with the same --out, the samples of " +
-				"both count."},
+				"1 not reached. Run it again to the end: with the same --out, pipebench report " +
+				"counts the samples of both."},
 		{"enough for one of two", 6, "max-time", busy, "1 of 2 cells measured; 1 not reached"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
