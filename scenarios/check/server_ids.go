@@ -300,6 +300,11 @@ func cancelsRequests(ctx context.Context, c *serverCase) error {
 	cancelled := counts[`"under way"`]
 	switch {
 	case counts[`"after"`] == 0 || counts[`"last"`] == 0:
+		if _, alive := c.ask(ctx, `"more"`, c.request(`"more"`)); alive {
+			c.fails("a request beside one that was cancelled is answered late, or not at all")
+			c.Advice = target.Late.Advice()
+			break
+		}
 		c.judgeLost("after a request was cancelled")
 	case cancelled > 1:
 		c.fails("a request that was cancelled is answered %d times", cancelled)

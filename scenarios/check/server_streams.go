@@ -36,6 +36,8 @@ func (c *serverCase) echo(size int) (*target.Request, error) {
 	case c.protocol.HasTools() && !c.protocol.TakesText:
 		return nil, errors.New("the server has no tool that returns its text: " +
 			"none that it lists takes a text")
+	case c.options.Tool != "":
+		return nil, fmt.Errorf("tool %s does not return the text that it is given", c.options.Tool)
 	case c.protocol.HasTools():
 		return nil, errors.New("no tool is called that returns the text that it is given: " +
 			"if one does, name it (--tool, --arg)")
@@ -373,6 +375,12 @@ const fairReply = 256 << 10
 
 // asksForLargeReplies asks for larger and larger answers, up to fairReply bytes.
 func asksForLargeReplies(ctx context.Context, c *serverCase) error {
+	if c.protocol.ToolFails {
+		err := c.roundTrip(ctx, c.protocol.Smallest(target.Tool))
+		if err != nil || c.Verdict != results.OK {
+			return err
+		}
+	}
 	came := "a small request was answered"
 	whole := math.MaxInt // bytes of that answer, once one was as large as it should be
 	for size := 4 << 10; size <= fairReply; size *= 4 {

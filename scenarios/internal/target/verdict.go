@@ -67,8 +67,9 @@ var advice = map[Verdict]string{
 		"every request that has an id, with an error at least; pipebench inspect shows where " +
 		"the server waits",
 	Late: "the answer came when it was no longer waited for: look for what holds it up, such " +
-		"as an answer that is not flushed; a server that is only slow needs more time " +
-		"(--patience of drive, --timeout of check)",
+		"as an answer that is not flushed, or a poll of the input while the request lies in the " +
+		"server's own buffer; a server that is only slow needs more time (--patience of drive, " +
+		"--timeout of check)",
 	Deaf: "the server lives and answers nothing: look at what it does instead " +
 		"(pipebench inspect); one that is only slow needs more --patience",
 	Ignored: "answer every request that has an id, in doubt with the error -32601; drive " +
@@ -159,8 +160,10 @@ func (o *Outcome) Advice(command string) string {
 		return AdviceEndedBySize
 	case o.Verdict == Truncated && o.pending.Length > 0:
 		return WrongLength.Advice() + "; " + adviceNonBlocking
-	case o.Verdict == Truncated && o.nonBlocking && e.Offset == nil:
-		return "its standard output is non-blocking (O_NONBLOCK): " + losesRest
+	case o.Verdict == Truncated && o.nonBlocking && e.Offset == nil && o.arrivals.cut == 0:
+		// else a newline came behind the cut: the server wrote all that it meant to write
+		return "its standard output is non-blocking (O_NONBLOCK): " + losesRest + "; if it waits, " +
+			"as Node and Go do, it, or its tool, may cut texts"
 	case o.Verdict == Truncated && e != nil && (e.Offset != nil || e.Probe != probeGone):
 		return o.Why + "; it, or its tool, may cut texts, or not flush the rest"
 	case o.Verdict != Deaf || e == nil:
