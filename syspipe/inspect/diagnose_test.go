@@ -397,9 +397,10 @@ func TestAnIdleServerIsBlamedForNothingUncertain(t *testing.T) {
 	}{
 		{"a client in read", func(*Report) {},
 			"has read all that was sent; if an answer is due, a message was swallowed, lies in " +
-				"the buffer of a reader that polls, or was not written, a request of the server was not answered, one side waits for the " +
-				"rest of one (wrong length, no end of line) or for the end of its input, or the " +
-				"server for something else, such as a lock or a network; else they are idle"},
+				"the buffer of a reader that polls, or was not written, a request of the server " +
+				"was not answered, one side waits for the rest of one (wrong length, no end of " +
+				"line) or for the end of its input, or the server for something else, such as a " +
+				"lock or a network; else they are idle"},
 		{"a client in poll", func(r *Report) { r.Channels[1].Readers[0].inCall = false },
 			"if an answer is due"},
 		{"a server that waits for a child",

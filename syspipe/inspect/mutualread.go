@@ -59,10 +59,11 @@ func (f *finder) checkMutualRead() {
 			continue
 		}
 		const says = "both wait for each other, and nothing is in the pipes: %s waits for %s%s, " +
-			"which has read all that was sent; if an answer is due, a message was swallowed, lies " +
-			"in the buffer of a reader that polls, or was not written, a request of the server was not answered, one side waits for the rest " +
-			"of one (wrong length, no end of line) or for the end of its input, or the server " +
-			"for something else, such as a lock or a network; else they are idle"
+			"which has read all that was sent; if an answer is due, a message was swallowed, " +
+			"lies in the buffer of a reader that polls, or was not written, a request of the " +
+			"server was not answered, one side waits for the rest of one (wrong length, no end " +
+			"of line) or for the end of its input, or the server for something else, such as a " +
+			"lock or a network; else they are idle"
 		through := ""
 		if len(c.relays) > 0 {
 			through = " (through " + strings.Join(c.relays, ", ") + ")"

@@ -162,8 +162,8 @@ func (o *Outcome) Advice(command string) string {
 		return WrongLength.Advice() + "; " + adviceNonBlocking
 	case o.Verdict == Truncated && o.nonBlocking && e.Offset == nil && o.arrivals.cut == 0:
 		// else a newline came behind the cut: the server wrote all that it meant to write
-		return "its standard output is non-blocking (O_NONBLOCK): " + losesRest + "; if it waits, " +
-			"as Node and Go do, it, or its tool, may cut texts"
+		return "its standard output is non-blocking (O_NONBLOCK): " + losesRest +
+			"; if it waits, as Node and Go do, it, or its tool, may cut texts"
 	case o.Verdict == Truncated && e != nil && (e.Offset != nil || e.Probe != probeGone):
 		return o.Why + "; it, or its tool, may cut texts, or not flush the rest"
 	case o.Verdict != Deaf || e == nil:
