@@ -301,14 +301,3 @@ func (c comparison) mostUsual(factor string, machines, others []int) (phrase str
 	}
 	return factorPhrase(c.members[most[0]], factor), missing, extra
 }
-
-// isUnexplained reports whether several machines are unusual and have nothing in common.
-func (c comparison) isUnexplained(d stat.Difference) bool {
-	for i, g := range d.Groups {
-		common, _ := c.common(d, g)
-		if i != d.Usual() && len(g.Members) > 1 && common == "" {
-			return true
-		}
-	}
-	return false
-}

@@ -120,13 +120,12 @@ func (c comparison) sentence(d stat.Difference) string {
 		text += ", in " + measurementsOf(d)
 	}
 	text += "."
-	if !c.areRuns && !d.ByDegrees && c.isUnexplained(d) {
+	if len(groups) > 2 {
 		odd := oneGroup(groups[:len(groups)-1])
 		two := stat.Difference{Groups: []stat.SpeedGroup{odd, usual}}
 		if common, _ := c.common(two, odd); common != "" {
 			return text + " Only " + c.names(odd.Members) + " have " + common + "."
 		}
-		text += " No recorded property is common to these alone."
 	}
 	return text
 }
