@@ -40,13 +40,13 @@ func (c *concern) add(name, what string, why []string) {
 }
 
 // addOdd adds the machines that stand out, if the records have what may be the reason: one of three
-// or more machines, or at most a fifth.
+// or more machines, or at most a quarter.
 func (c *concern) addOdd(found comparison) {
 	var odd []int
 	for _, d := range found.differences {
 		few := d.Odd()
 		all := len(few) + len(d.Groups[d.Usual()].Members)
-		if !d.ByDegrees && all > 2 && len(few) <= max(1, all/5) {
+		if !d.ByDegrees && all > 2 && len(few) <= max(1, all/4) {
 			odd = append(odd, few...)
 		}
 	}

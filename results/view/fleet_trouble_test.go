@@ -89,3 +89,21 @@ func TestAnInterruptedRunIsCalledSo(t *testing.T) {
 		t.Errorf("row %q", got)
 	}
 }
+
+// Two of eight machines that are slow and under load are machines to look at.
+func TestAQuarterOfTheMachinesMayStandOut(t *testing.T) {
+	set := setOf(slow(8, 2, map[string]float64{"": 1.8})...)
+	for i := range set.Environments {
+		e := &set.Environments[i]
+		e.CPUs = 2
+		e.Load1 = new(0.1)
+		if i < 2 {
+			e.Load1 = new(6.0)
+		}
+	}
+	out := attentionSection(newComparison(stat.FleetOf(set).Members()))
+	const want = "n01, n02 | unusual in speed, and in this | load 6.00 on 2 CPUs"
+	if got := textOf(out.Tables[0]); got != want {
+		t.Errorf("rows %q", got)
+	}
+}
