@@ -105,8 +105,11 @@ func (d *fleetDrawing) notes() []string {
 		for _, g := range d.groups[framing] {
 			titles = append(titles, g.Title)
 		}
-		notes = append(notes, results.FramingPhrase(framing)+": one line for "+
-			strings.Join(titles, ", one for ")+".")
+		subject := results.FramingPhrase(framing)
+		if framing == results.FramingRaw {
+			subject = "each framing"
+		}
+		notes = append(notes, subject+": one line for "+strings.Join(titles, ", one for ")+".")
 	}
 	return notes
 }
@@ -130,8 +133,10 @@ func (d *fleetDrawing) panels() []Panel {
 // groupsIn returns the groups of machines that have points of their own in a cell: each machine, if
 // they are few.
 func (d *fleetDrawing) groupsIn(cell results.Cell) []view.Group {
-	if groups := d.groups[cell.Framing]; groups != nil {
-		return groups
+	for _, framing := range []string{results.FramingRaw, cell.Framing} {
+		if groups := d.groups[framing]; groups != nil {
+			return groups
+		}
 	}
 	if d.few {
 		return view.EachMachine(d.members)

@@ -143,14 +143,14 @@ func sharingMember(name, kernel string, share float64) stat.Member {
 	return m
 }
 
-// kernels returns machines of which every second has another kernel, on which ndjson is slower.
-func kernels(n int, factor float64) []stat.Member {
+// kernels returns machines of which every second has another kernel, on which a framing is slower.
+func kernels(n int, framing string, factor float64) []stat.Member {
 	var sets []*results.Set
 	for i := range n {
 		m := resultstest.Machine{Name: fmt.Sprint("m", i), Kernel: "6.18.2"}
 		if i%2 == 0 {
 			m.Kernel = "6.1.7"
-			m.Slow = map[string]float64{"ndjson": factor}
+			m.Slow = map[string]float64{framing: factor}
 		}
 		sets = append(sets, m.Run())
 	}
@@ -159,7 +159,7 @@ func kernels(n int, factor float64) []stat.Member {
 
 // Groups of machines that the first sentences name have lines of their own.
 func TestTheChartOfAFleetShowsTheGroupsOfItsFirstSentence(t *testing.T) {
-	c := FleetCharts(kernels(8, 1.5))[0]
+	c := FleetCharts(kernels(8, "ndjson", 1.5))[0]
 	names := []string{
 		"ndjson, linux 6.1", "ndjson, linux 6.18", "content-length", "60 KiB chunks",
 		"length-prefix",
@@ -178,8 +178,26 @@ func TestTheChartOfAFleetShowsTheGroupsOfItsFirstSentence(t *testing.T) {
 	if p.Samples != 4 && p.Samples != 8 || p.Sample != "machine" {
 		t.Errorf("point %+v", p)
 	}
-	if c = FleetCharts(kernels(8, 1))[0]; len(c.names()) != 4 {
+	if c = FleetCharts(kernels(8, "ndjson", 1))[0]; len(c.names()) != 4 {
 		t.Errorf("machines are alike: names %q", c.names())
+	}
+}
+
+// If raw parts the machines in halves, each half has lines of its own: no machine is in the middle.
+func TestTheChartOfAFleetShowsTheHalvesOfRaw(t *testing.T) {
+	c := FleetCharts(kernels(8, "raw", 1.4))[0]
+	var names []string
+	for _, framing := range []string{"60 KiB chunks", "content-length", "length-prefix", "ndjson"} {
+		names = append(names, framing+", linux 6.1", framing+", linux 6.18")
+	}
+	const note = "each framing: one line for linux 6.1, one for linux 6.18."
+	got := slices.Sorted(slices.Values(c.names()))
+	if !slices.Equal(got, names) || !slices.Contains(c.Notes, note) {
+		t.Errorf("names %q, notes %q", got, c.Notes)
+	}
+	const title = "Framings keep 80 to 133 % of raw's goodput, by group of machines"
+	if c.Title != title {
+		t.Errorf("title %q", c.Title)
 	}
 }
 

@@ -72,6 +72,11 @@ func (d Difference) Odd() []int {
 	return odd
 }
 
+// IsSplit reports whether no group has most of the machines.
+func (d Difference) IsSplit() bool {
+	return !d.ByDegrees && len(d.Groups[d.Usual()].Members) <= len(d.Odd())
+}
+
 // Differences compares machines. In each measurement, the logarithm of a speed is taken apart into
 // what is usual with the framing, how much everything differs on the machine, and how much this
 // framing differs there after that; raw is a framing as any other. Then all measurements of a
@@ -297,12 +302,10 @@ func newDifference(groups [][]value) Difference {
 // differs by degrees, no machine is apart.
 func markOddRaw(members []Member, found []Difference) {
 	for _, d := range found {
-		odd := d.Odd()
-		areMost := len(d.Groups[d.Usual()].Members) > len(odd)
-		if d.Framing != results.FramingRaw || d.ByDegrees || !areMost {
+		if d.Framing != results.FramingRaw || d.ByDegrees || d.IsSplit() {
 			continue
 		}
-		for _, i := range odd {
+		for _, i := range d.Odd() {
 			for at := range members[i].Figures {
 				f := &members[i].Figures[at]
 				beside := f.Cell

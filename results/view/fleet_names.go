@@ -35,17 +35,22 @@ func EachMachine(members []stat.Member) []Group {
 }
 
 // FramingGroups returns groups of machines that keep different shares of raw's speed, by framing. A
-// framing in which the machines do not differ, or differ by degrees, is left out. So is raw.
+// framing in which the machines do not differ, or differ by degrees, is left out. If no raw is that
+// of most machines, there are the groups of raw alone: they differ in the shares of all framings.
 func FramingGroups(members []stat.Member) map[string][]Group {
 	groups := make(map[string][]Group)
 	c := comparison{members: members, differences: stat.Differences(members)}
 	for _, d := range c.differences {
-		isShare := d.Framing != "" && d.Framing != results.FramingRaw && !isTrip(d.Cells[0])
+		isRaw := d.Framing == results.FramingRaw
+		isShare := d.Framing != "" && !isTrip(d.Cells[0]) && (!isRaw || d.IsSplit())
 		if d.ByDegrees || !isShare || groups[d.Framing] != nil {
 			continue
 		}
 		for _, g := range d.Groups {
 			groups[d.Framing] = append(groups[d.Framing], c.group(c.name(d, g), g.Members))
+		}
+		if isRaw { // which comes first
+			break
 		}
 	}
 	return groups
