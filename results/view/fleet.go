@@ -85,14 +85,8 @@ func missingSentence(members []stat.Member, problems []results.Problem) string {
 	if len(names) == 0 {
 		return ""
 	}
-	if more := len(names) - mostMissing; more > 0 {
-		names = append(names[:mostMissing], fmt.Sprintf("%d more", more))
-	}
-	return "Measurements of " + joinAnd(names) + " are missing or incomplete."
+	return "Measurements of " + nameSome(names) + " are missing or incomplete."
 }
-
-// mostMissing is how many files and machines [missingSentence] names.
-const mostMissing = 3
 
 // FleetLead says how many machines and runs there are, and from which days.
 func FleetLead(members []stat.Member) string {

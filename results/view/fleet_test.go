@@ -231,7 +231,10 @@ func TestMissingMeasurementsAreNamedAfterTheDifferences(t *testing.T) {
 		m.Slow = map[string]float64{"ndjson": 1 + float64(i%2), "content-length": 1 + float64(i/2)}
 	})
 	members := stat.FleetOf(setOf(machines...)).Members()
-	torn := results.Problem{File: "c.jsonl", What: "torn line", Incomplete: true}
+	file := func(name string) results.Problem {
+		return results.Problem{File: name + ".jsonl", What: "torn line", Incomplete: true}
+	}
+	torn := file("c")
 	inFolder := results.Problem{File: filepath.Join("d", results.FileName), Incomplete: true}
 	var problems []results.Problem
 	for _, m := range append(members, members...) {
@@ -245,7 +248,9 @@ func TestMissingMeasurementsAreNamedAfterTheDifferences(t *testing.T) {
 		{[]results.Problem{torn, {What: "newer"}}, "Measurements of c are missing or incomplete."},
 		{problems[:4], "Measurements of n01, n02 and n03 are missing or incomplete."},
 		{append(problems, torn),
-			"Measurements of n01, n02, n03 and 1 more are missing or incomplete."},
+			"Measurements of n01, n02, n03 and c are missing or incomplete."},
+		{append(problems, torn, inFolder, file("e"), file("f")),
+			"Measurements of n01, n02, n03, c, d and 2 more are missing or incomplete."},
 		{[]results.Problem{problems[0], torn, inFolder},
 			"Measurements of n01, c and d are missing or incomplete."},
 	} {
