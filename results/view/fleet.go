@@ -136,7 +136,10 @@ func differenceSection(c comparison) Section {
 		out.Lead = []string{"Too noisy to tell whether a framing, or raw, differs."}
 	}
 	if len(measured) > stat.FewMachines {
-		groups := []Group{{Title: "all", Members: measured}}
+		var groups []Group
+		if !slices.ContainsFunc(c.differences, stat.Difference.IsSplit) {
+			groups = append(groups, Group{Title: "all", Members: measured})
+		}
 		for _, row := range c.rows() {
 			groups = append(groups, c.row(row))
 		}

@@ -571,7 +571,7 @@ func TestRowsHaveThePropertiesOfTheSentences(t *testing.T) {
 		}
 	})
 	members := stat.FleetOf(setOf(machines...)).Members()
-	rows := textOf(FleetSections(members, nil)[1].Tables[0])
+	rows := "\n" + textOf(FleetSections(members, nil)[1].Tables[0])
 	for _, want := range []string{"\nlinux 6.8 | 10 |", "\nlinux 6.1 | 9 |", "\nn01 |"} {
 		if !strings.Contains(rows, want) {
 			t.Errorf("%q is missing in\n%s", want, rows)
@@ -580,6 +580,20 @@ func TestRowsHaveThePropertiesOfTheSentences(t *testing.T) {
 	c := newComparison(members)
 	if got := c.row([]int{0, 1, 2}).Title; got != "n01 and 2 more" {
 		t.Errorf("machines of three kernels are called %q", got)
+	}
+}
+
+// There is no row of all machines if none of them need be near their median.
+func TestMachinesInHalvesHaveNoRowTogether(t *testing.T) {
+	for _, tt := range []struct {
+		slow int
+		want bool
+	}{{2, true}, {6, false}} {
+		set := setOf(slow(12, tt.slow, map[string]float64{"raw": 1.4})...)
+		rows := textOf(FleetSections(stat.FleetOf(set).Members(), nil)[1].Tables[0])
+		if got := strings.HasPrefix(rows, "all | 12 |"); got != tt.want {
+			t.Errorf("%d of 12 are slow:\n%s", tt.slow, rows)
+		}
 	}
 }
 
@@ -593,7 +607,7 @@ func TestRowsCountMachinesWithTheirProperties(t *testing.T) {
 		}
 	})
 	members := stat.FleetOf(setOf(machines...)).Members()
-	rows := textOf(FleetSections(members, nil)[1].Tables[0])
+	rows := "\n" + textOf(FleetSections(members, nil)[1].Tables[0])
 	for _, want := range []string{"\nlinux 6.8 | 9 of 10 |", "\nlinux 6.1 | 10 |"} {
 		if !strings.Contains(rows, want) {
 			t.Errorf("%q is missing in\n%s", want, rows)
