@@ -105,11 +105,8 @@ func (d *fleetDrawing) notes() []string {
 		for _, g := range d.groups[framing] {
 			titles = append(titles, g.Title)
 		}
-		subject := results.FramingPhrase(framing)
-		if framing == results.FramingRaw {
-			subject = "each framing"
-		}
-		notes = append(notes, subject+": one line for "+strings.Join(titles, ", one for ")+".")
+		notes = append(notes, "Groups of machines by their "+results.FramingPhrase(framing)+": "+
+			strings.Join(titles, "; ")+".")
 	}
 	return notes
 }

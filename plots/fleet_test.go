@@ -166,7 +166,7 @@ func TestTheChartOfAFleetShowsTheGroupsOfItsFirstSentence(t *testing.T) {
 	}
 	slices.Sort(names)
 	got := slices.Sorted(slices.Values(c.names()))
-	const note = "ndjson: one line for linux 6.1, one for linux 6.18."
+	const note = "Groups of machines by their ndjson: linux 6.1; linux 6.18."
 	if !slices.Equal(got, names) || !slices.Contains(c.Notes, note) {
 		t.Errorf("names %q, notes %q", got, c.Notes)
 	}
@@ -190,7 +190,7 @@ func TestTheChartOfAFleetShowsTheHalvesOfRaw(t *testing.T) {
 	for _, framing := range []string{"60 KiB chunks", "content-length", "length-prefix", "ndjson"} {
 		names = append(names, framing+", linux 6.1", framing+", linux 6.18")
 	}
-	const note = "each framing: one line for linux 6.1, one for linux 6.18."
+	const note = "Groups of machines by their raw: linux 6.1; linux 6.18."
 	got := slices.Sorted(slices.Values(c.names()))
 	if !slices.Equal(got, names) || !slices.Contains(c.Notes, note) {
 		t.Errorf("names %q, notes %q", got, c.Notes)
@@ -259,7 +259,7 @@ func TestTheCaptionNamesOnlyLinesThatAreDrawn(t *testing.T) {
 	}
 	c := FleetCharts(stat.FleetOf(results.Merge(sets...)).Members())[0]
 	for _, note := range c.Notes {
-		if strings.Contains(note, "one line for") {
+		if strings.Contains(note, "Groups") {
 			t.Errorf("note %q", note)
 		}
 	}
