@@ -81,7 +81,7 @@ func (d Difference) IsSplit() bool {
 // what is usual with the framing, how much everything differs on the machine, and how much this
 // framing differs there after that; raw is a framing as any other. Then all measurements of a
 // framing, or of everything, are taken together. Everything comes first, then raw, then the
-// framings with the largest difference first.
+// framings. In each of the three, groups come before degrees, and the largest difference first.
 func Differences(members []Member) []Difference {
 	return differences(members, results.Cell.IsBare)
 }
@@ -103,9 +103,15 @@ func differences(members []Member, isWanted func(results.Cell) bool) []Differenc
 			all = append(all, d)
 		}
 	}
-	rank := map[string]int{"": -2, results.FramingRaw: -1} // 0 of other framings
+	first := map[string]int{"": -4, results.FramingRaw: -2} // 0 of other framings
+	rank := func(d Difference) int {
+		if d.ByDegrees {
+			return first[d.Framing] + 1
+		}
+		return first[d.Framing]
+	}
 	slices.SortFunc(all, func(a, b Difference) int {
-		return cmp.Or(rank[a.Framing]-rank[b.Framing], cmp.Compare(b.Ratio(), a.Ratio()),
+		return cmp.Or(rank(a)-rank(b), cmp.Compare(b.Ratio(), a.Ratio()),
 			compareCells(a.Cells[0], b.Cells[0]),
 			slices.Compare(a.Groups[0].Members, b.Groups[0].Members))
 	})

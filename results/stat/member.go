@@ -43,13 +43,12 @@ type Figure struct {
 // Compared returns the estimate by which machines are compared: the ratio to the framing raw or,
 // for raw itself, the speed. Its N is 0 if there is none, or if no run has this figure.
 func (f Figure) Compared() Estimate {
+	isRaw := f.Cell.Framing == results.FramingRaw
 	switch {
-	case f.RunsDiffer:
+	case f.RunsDiffer, f.OddRaw && !isRaw:
 		return Estimate{}
-	case f.Cell.Framing == results.FramingRaw:
+	case isRaw:
 		return f.Speed
-	case f.OddRaw:
-		return Estimate{}
 	}
 	return f.ToRaw
 }

@@ -315,6 +315,16 @@ func TestAFleetIsToldByItsTruth(t *testing.T) {
 			compared + "ndjson is 1.2 times slower on n12 than on n02, with 9 machines in " +
 				"between.",
 		}},
+		{"one that is slowest, the others by degrees", with(alike(12),
+			func(i int, m *resultstest.Machine) {
+				m.Slow = map[string]float64{"raw": 1 + 0.03*float64(i)}
+				if i == 11 {
+					m.Slow = map[string]float64{"raw": 1.46}
+				}
+			}), []string{
+			compared + "raw is 1.3 times slower on n12 than on 11 others.",
+			compared + "raw is 1.3 times slower on n11 than on n01, with 9 machines in between.",
+		}},
 		{"two kernels", with(alike(8), func(i int, m *resultstest.Machine) {
 			if i%2 == 0 {
 				m.Kernel = "6.1.7"
