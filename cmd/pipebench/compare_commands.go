@@ -185,7 +185,7 @@ func refuseIdleTest(name string, argv []string) error {
 		return nil
 	}
 	return usageError(fmt.Errorf("%s is a Go test binary, and no benchmark was asked for: "+
-		"add  -- -test.bench .  (or -test.run . for its tests)", name))
+		"add  -- -test.bench .  (-bench is for go test; or -test.run . for its tests)", name))
 }
 
 // Limits of a comparison of builds, which run in pairs.

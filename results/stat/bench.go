@@ -147,6 +147,7 @@ func benchMetric(name string, better Better) Metric {
 		m.Better = measured.Better
 		m.Counter = measured.Counter
 		m.fixed = measured.fixed
+		m.ByRange = unit.Metric == "allocs"
 	}
 	return m
 }

@@ -338,6 +338,35 @@ func TestAllocationsInFewIterationsHaveNoVerdict(t *testing.T) {
 	}
 }
 
+// Allocations that differ by one from run to run have a verdict if they lie far apart.
+func TestAllocationsThatVaryAreJudgedByTheirRanges(t *testing.T) {
+	for _, tt := range []struct {
+		old, new int // and one more in some lines
+		want     stat.Verdict
+		outcome  stat.Outcome
+	}{
+		{1000, 2000, stat.More, stat.OutcomeRegression},
+		{2000, 1000, stat.Fewer, stat.OutcomeOK},
+		{10, 13, stat.More, stat.OutcomeRegression},
+		{10, 11, stat.NoVerdict, stat.OutcomeInconclusive},
+		{10, 10, stat.NoChange, stat.OutcomeOK},
+	} {
+		text := func(least int) string {
+			var all strings.Builder
+			for i := range 6 {
+				fmt.Fprintf(&all, "BenchmarkA 1000 %d allocs/op\n", least+min(i%3, 1)*(i%2))
+			}
+			return all.String()
+		}
+		before := readText(t, "old.txt", text(tt.old))
+		after := readText(t, "new.txt", text(tt.new))
+		c := stat.Compare(before, after, stat.CompareOptions{})
+		if got := c.Changes[0].Verdict; got != tt.want || c.Outcome(0.05) != tt.outcome {
+			t.Errorf("%+v: %s, outcome %s", tt, got, c.Outcome(0.05))
+		}
+	}
+}
+
 // Bytes are counted, also in fewer pairs than a verdict on a time takes.
 func TestFewPairsOfMemory(t *testing.T) {
 	lines := func(bytes ...int) string {

@@ -17,7 +17,7 @@ func (c *Comparison) addCounter(change Change, o CompareOptions) {
 	gap := max(newLeast-oldMost, oldLeast-newMost) // negative if the sides overlap
 	differs := gap > max(slack(old), slack(new))
 	if change.Before.Metric.ByRange { // a few values may not show the whole range
-		differs = gap > max(oldMost-oldLeast, newMost-newLeast)
+		differs = differs && gap > max(oldMost-oldLeast, newMost-newLeast)
 	}
 	judged := change.Exact || change.Before.Metric.ByRange
 	isClose := judged && !differs
@@ -26,24 +26,13 @@ func (c *Comparison) addCounter(change Change, o CompareOptions) {
 	leastChange := (newLeast - oldLeast) / max(oldLeast, 1) // as a share; of 0, as a number
 	worst := worsening(change.Before.Metric.Better, 1+leastChange)
 	isElsewhere := change.machinesDiffer() && !o.Across
-	isGoTest := old.Metric.Name == "allocs/op" // whole numbers, with what the runtime allocates
 	switch {
 	case isElsewhere && differs:
 		change.Verdict, change.Basis = change.machineVerdict()
 	case isElsewhere:
 		return
-	case isClose && !change.Exact && math.Abs(worst) > Tolerance:
-		change.Verdict = Varies
-		change.Basis = "counts vary from start to start: judge the time, without --counts"
-		change.worst = worst
-	case isClose && isGoTest && math.Abs(new.Figure.Median-old.Figure.Median) >= 1:
-		change.Verdict = NoVerdict
-		change.Basis = "too few iterations to tell: give -test.benchtime 100x"
-		change.worst = change.Worse()
 	case isClose:
-		change.Verdict = NoChange
-		change.worst = 0
-		change.Basis = change.whyNoChange()
+		change.judgeClose(worst)
 	case judged:
 		change.Verdict = Fewer
 		if newLeast > oldMost {
@@ -56,6 +45,30 @@ func (c *Comparison) addCounter(change Change, o CompareOptions) {
 		return
 	}
 	c.Changes = append(c.Changes, change)
+}
+
+// judgeClose judges a counter of which the two sides do not lie apart. The least values are worse by
+// the share worst.
+func (c *Change) judgeClose(worst float64) {
+	isGoTest := c.Before.Metric.Name == "allocs/op" // whole numbers, with what the runtime allocates
+	difference := math.Abs(c.After.Figure.Median - c.Before.Figure.Median)
+	switch {
+	case isGoTest && difference >= 1:
+		c.Verdict = NoVerdict
+		c.Basis = "too few iterations to tell: give -test.benchtime 100x"
+		if !c.Exact {
+			c.Basis = "it varies from run to run: give a longer -test.benchtime"
+		}
+		c.worst = c.Worse()
+	case !c.Exact && math.Abs(worst) > Tolerance:
+		c.Verdict = Varies
+		c.Basis = "counts vary from start to start: judge the time, without --counts"
+		c.worst = worst
+	default:
+		c.Verdict = NoChange
+		c.worst = 0
+		c.Basis = c.whyNoChange()
+	}
 }
 
 // whyNoChange says why a counter did not change although its figures differ, or "" if they do not.

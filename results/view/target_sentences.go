@@ -105,6 +105,9 @@ func limitSentence(t results.Target) string {
 		return fmt.Sprintf("%s=%d: %s of %s work; %s=%d: %s", e.Call, e.Asked, messages,
 			stat.FormatBytes(limit), e.Call, e.FailedAt, FailureText(t))
 	}
+	if t.RequestLimit != nil && t.Verdict == "truncated" { // it was read whole
+		messages = "answers to requests"
+	}
 	text := fmt.Sprintf("%s up to %s work", messages, stat.FormatBytes(limit))
 	if size := t.Evidence.Size; size != nil {
 		text += fmt.Sprintf(" (payload %s)", stat.FormatBytes(int64(size.PayloadBytes)))

@@ -20,7 +20,8 @@ type Plan struct {
 	// and no tool makes larger replies than the sweep sees.
 	Limits bool
 	// SmallPipe is the capacity, in bytes, of small pipes. How time grows with message size is
-	// measured again in these pipes. 0 means 4 KiB, and a negative number leaves this out.
+	// measured again in these pipes. 0 means 4 KiB, and a negative number leaves this out, as does
+	// a single size.
 	SmallPipe int
 
 	least map[int]int64 // how many round trips to make at least, by size; set by Demand
@@ -70,7 +71,7 @@ func (d *Driver) Drive(ctx context.Context, p Plan, sink Sink) error {
 		err = errors.Join(err, d.keepNotTried(ctx, p.Sizes, results.ReachOf(found), sink))
 	}
 	smallPipe := cmp.Or(p.SmallPipe, defaultSmallPipe)
-	if err != nil || smallPipe < 0 || ofNoSize {
+	if err != nil || smallPipe < 0 || ofNoSize || len(sizes) == 1 {
 		return err
 	}
 	works := sweep.Served

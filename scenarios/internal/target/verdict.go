@@ -160,10 +160,8 @@ func (o *Outcome) Advice(command string) string {
 		return AdviceEndedBySize
 	case o.Verdict == Truncated && o.pending.Length > 0:
 		return WrongLength.Advice() + "; " + adviceNonBlocking
-	case o.Verdict == Truncated && o.nonBlocking && e.Offset == nil && o.arrivals.cut == 0:
-		// else a newline came behind the cut: the server wrote all that it meant to write
-		return "its standard output is non-blocking (O_NONBLOCK): " + losesRest +
-			"; if it waits, as Node and Go do, it, or its tool, may cut texts"
+	case o.Verdict == Truncated && o.nonBlocking && e.Offset == nil:
+		return adviceOnCut(max(e.Partial, int64(o.arrivals.cut)))
 	case o.Verdict == Truncated && e != nil && (e.Offset != nil || e.Probe != probeGone):
 		return o.Why + "; it, or its tool, may cut texts, or not flush the rest"
 	case o.Verdict != Deaf || e == nil:
@@ -173,6 +171,18 @@ func (o *Outcome) Advice(command string) string {
 			"should take it", command)
 	}
 	return adviceToInspect(readingText(e), command)
+}
+
+// adviceOnCut is for a server with a non-blocking output, of whose answer so many bytes came. What
+// is left of a write that a pipe takes in part are whole pages.
+func adviceOnCut(came int64) string {
+	const page = 4096
+	cuts := "it, or its tool, may cut texts"
+	loses := "its standard output is non-blocking (O_NONBLOCK): " + losesRest
+	if came%page == 0 {
+		return loses + "; if it waits, as Node and Go do, " + cuts
+	}
+	return cuts + "; if not, " + loses
 }
 
 // adviceToInspect says how to look at a server that did something, such as stop reading.
