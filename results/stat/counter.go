@@ -47,10 +47,10 @@ func (c *Comparison) addCounter(change Change, o CompareOptions) {
 	c.Changes = append(c.Changes, change)
 }
 
-// judgeClose judges a counter of which the two sides do not lie apart. The least values are worse by
-// the share worst.
+// judgeClose judges a counter whose two sides do not lie apart. The least values are worse by the
+// share worst.
 func (c *Change) judgeClose(worst float64) {
-	isGoTest := c.Before.Metric.Name == "allocs/op" // whole numbers, with what the runtime allocates
+	isGoTest := c.Before.Metric.Name == "allocs/op" // with what the runtime allocates
 	difference := math.Abs(c.After.Figure.Median - c.Before.Figure.Median)
 	switch {
 	case isGoTest && difference >= 1:
