@@ -92,7 +92,7 @@ func TestAFleetIsToldByItsTruth(t *testing.T) {
 		}), []string{
 			"No framing, nor raw alone, differs by a tenth beyond the noise.",
 			"Everything together differs by less than 1.5 times between 3 machines; " +
-				"too noisy, or not measured: n04.",
+				"too noisy, not measured, or unlike from run to run: n04.",
 		}},
 		{"raw of one of two", slow(2, 1, raw2), []string{
 			compared + "raw is 2.0 times slower on n01 than on n02.",

@@ -65,7 +65,7 @@ func (c comparison) sentences() []string {
 			}
 		}
 		if len(missing) > 0 {
-			where += "; too noisy, or not measured: " + c.names(missing)
+			where += "; too noisy, not measured, or unlike from run to run: " + c.names(missing)
 		}
 		all = append(all, fmt.Sprintf("Everything together differs by less than %g times between "+
 			"%s.", stat.SlowFactor, where))
