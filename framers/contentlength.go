@@ -186,7 +186,7 @@ func (r *headerReader) Pending() Pending {
 	begin := r.in.held()
 	begin = begin[:min(len(begin), len("Content-"))]
 	isObject := len(begin) > 0 && begin[0] == '{'
-	mayBeHeader := r.begun || r.resyncing || bytes.EqualFold(begin, []byte(lengthName[:len(begin)]))
+	mayBeHeader := r.begun || bytes.EqualFold(begin, []byte(lengthName[:len(begin)]))
 	if !r.declared && !mayBeHeader && !isObject {
 		p.Text = excerpt(r.in.held())
 	}

@@ -1,6 +1,7 @@
 package framers_test
 
 import (
+	"errors"
 	"io"
 	"strings"
 	"testing"
@@ -43,6 +44,8 @@ func TestPendingSaysWhatCameOfAMessage(t *testing.T) {
 		{"Content-Length: 2\r\n\r\n{}Content-L", framers.Pending{Length: -1, Came: 9}},
 		{"Content-Length: 2\r\n\r\n{}Go on? ",
 			framers.Pending{Length: -1, Came: 7, Text: "Go on? "}},
+		{"Content-Length: 2\r\n\r\n{}Loading 1\nLoading 2\n",
+			framers.Pending{Length: -1, Came: 10, Text: "Loading 2\n"}},
 		{"cont", framers.Pending{Length: -1, Came: 4}},
 		{`{"id":1`, framers.Pending{Length: -1, Came: 7}},
 		{"Content-Length: 9\r\n\r\n{}", framers.Pending{Length: 9, Came: 2}},
@@ -50,7 +53,7 @@ func TestPendingSaysWhatCameOfAMessage(t *testing.T) {
 	} {
 		r := framers.ContentLength().NewReader(strings.NewReader(row.stream))
 		var err error
-		for err == nil {
+		for err != io.EOF && !errors.Is(err, io.ErrUnexpectedEOF) {
 			_, err = r.ReadMessage()
 		}
 		if got := r.(framers.LengthReader).Pending(); got != row.want {

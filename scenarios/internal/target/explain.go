@@ -146,6 +146,9 @@ func (s *Server) explainSilence(ctx context.Context, out *Outcome) {
 			out.pending = s.Pending()
 			wrong = lengthText(out.arrivals, out.pending)
 		}
+		if out.pending.Text != "" { // no part of an answer
+			partial = 0
+		}
 		if out.isOfBeginning(partial) {
 			return
 		}
