@@ -139,15 +139,12 @@ func (s *Server) explainSilence(ctx context.Context, out *Outcome) {
 		e.Probe = probeRefused
 		explainFull(out)
 	default:
-		partial := s.Partial() // read before the probe, whose answer would end the message
+		partial := s.begun() // read before the probe, whose answer would end the message
 		out.arrivals = s.Strays.takeArrivals()
 		wrong := ""
 		if s.countsBytes() {
 			out.pending = s.Pending()
 			wrong = lengthText(out.arrivals, out.pending)
-		}
-		if out.pending.Text != "" { // no part of an answer
-			partial = 0
 		}
 		if out.isOfBeginning(partial) {
 			return

@@ -262,8 +262,15 @@ const restTime = 500 * time.Millisecond
 // losesRest reports whether the beginning of a message, not other text, has come from a server
 // whose output is non-blocking.
 func (s *Server) losesRest() bool {
-	return s.Partial() > 0 && s.Pending().Text == "" &&
-		proc.NonBlocking(s.Process.Cmd.Process.Pid, 1)
+	return s.begun() > 0 && proc.NonBlocking(s.Process.Cmd.Process.Pid, 1)
+}
+
+// begun returns how many bytes have come of a message, not of other text.
+func (s *Server) begun() int64 {
+	if s.Pending().Text != "" {
+		return 0
+	}
+	return s.Partial()
 }
 
 // await waits for an outcome within limit, or within MaxPatience times limit if the server is still
