@@ -57,12 +57,15 @@ func (c *Change) judgeClose(worst float64) {
 		c.Verdict = NoVerdict
 		c.Basis = "too few iterations to tell: give -test.benchtime 100x"
 		if !c.Exact {
-			c.Basis = "it varies from run to run: give a longer -test.benchtime"
+			c.Basis = itVaries
 		}
 		c.worst = c.Worse()
 	case !c.Exact && math.Abs(worst) > Tolerance:
 		c.Verdict = Varies
 		c.Basis = "counts vary from start to start: judge the time, without --counts"
+		if isGoTest {
+			c.Basis = itVaries
+		}
 		c.worst = worst
 	default:
 		c.Verdict = NoChange
@@ -70,6 +73,8 @@ func (c *Change) judgeClose(worst float64) {
 		c.Basis = c.whyNoChange()
 	}
 }
+
+const itVaries = "it varies from run to run: give a longer -test.benchtime"
 
 // whyNoChange says why a counter did not change although its figures differ, or "" if they do not.
 func (c Change) whyNoChange() string {

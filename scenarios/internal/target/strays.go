@@ -109,19 +109,9 @@ func (a arrivals) advice() string {
 func (s *Strays) addLine(line []byte) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.untaken.add(line, true /* foreign */)
-	s.lines.add(line, true /* foreign */)
-	isMixed := hasBeginning(line)
-	s.untaken.mixed = s.untaken.mixed || isMixed
-	isObject := bytes.HasPrefix(line, []byte("{"))
-	if isMixed && isObject {
-		select {
-		case s.mixing <- struct{}{}:
-		default:
-		}
-	}
+	s.addForeign(line)
 	e := jsonrpc.Scan(line)
-	if isObject && e.End == 0 {
+	if bytes.HasPrefix(line, []byte("{")) && e.End == 0 {
 		s.untaken.cut = len(line)
 		if e.Result || e.Error {
 			s.untaken.cutID = bytes.Clone(e.ID)
@@ -132,10 +122,24 @@ func (s *Strays) addLine(line []byte) {
 
 // addText counts text that came where a header should begin.
 func (s *Strays) addText(text []byte) {
-	s.addLine(text)
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.addForeign(text)
 	s.untaken.goesOn = s.untaken.cut > 0
+}
+
+// addForeign counts a line or text that is no JSON-RPC. The caller holds s.mu.
+func (s *Strays) addForeign(text []byte) {
+	s.untaken.add(text, true /* foreign */)
+	s.lines.add(text, true /* foreign */)
+	isMixed := hasBeginning(text)
+	s.untaken.mixed = s.untaken.mixed || isMixed
+	if isMixed && bytes.HasPrefix(text, []byte("{")) {
+		select {
+		case s.mixing <- struct{}{}:
+		default:
+		}
+	}
 }
 
 // innerBeginning matches the beginning of a message inside another one. In a JSON text, quotes are

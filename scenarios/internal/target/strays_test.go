@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/pipebench/pipebench/framers"
 	"github.com/pipebench/pipebench/scenarios/internal/child"
 	"github.com/pipebench/pipebench/scenarios/internal/jsonrpc"
 )
@@ -76,5 +77,16 @@ func TestTheBeginningOfAnotherMessageIsFound(t *testing.T) {
 		if hasBeginning([]byte(text)) != want {
 			t.Errorf("%s: mixed: %t", text, !want)
 		}
+	}
+}
+
+// An answer without its header is text, and no message that is shorter than announced.
+func TestAnAnswerWithoutItsHeaderIsText(t *testing.T) {
+	t.Parallel()
+	var s Strays
+	s.addText([]byte(`{"jsonrpc":"2.0","id":4,"result":{"contents":"x`))
+	came := s.takeArrivals()
+	if came.n != 1 || came.cut != 0 || lengthText(came, framers.Pending{Length: -1}) != "" {
+		t.Errorf("%+v", came)
 	}
 }
