@@ -348,7 +348,7 @@ func TestAllocationsThatVaryAreJudgedByTheirRanges(t *testing.T) {
 		{1000, 2000, stat.More, stat.OutcomeRegression},
 		{2000, 1000, stat.Fewer, stat.OutcomeOK},
 		{10, 13, stat.More, stat.OutcomeRegression},
-		{10, 11, stat.NoVerdict, stat.OutcomeInconclusive},
+		{10, 11, stat.Varies, stat.OutcomeInconclusive},
 		{10, 10, stat.NoChange, stat.OutcomeOK},
 	} {
 		text := func(least int) string {

@@ -51,30 +51,25 @@ func (c *Comparison) addCounter(change Change, o CompareOptions) {
 // share worst.
 func (c *Change) judgeClose(worst float64) {
 	isGoTest := c.Before.Metric.Name == "allocs/op" // with what the runtime allocates
-	difference := math.Abs(c.After.Figure.Median - c.Before.Figure.Median)
+	differs := isGoTest && math.Abs(c.After.Figure.Median-c.Before.Figure.Median) >= 1
 	switch {
-	case isGoTest && difference >= 1:
+	case c.Exact && differs:
 		c.Verdict = NoVerdict
 		c.Basis = "too few iterations to tell: give -test.benchtime 100x"
-		if !c.Exact {
-			c.Basis = itVaries
-		}
 		c.worst = c.Worse()
-	case !c.Exact && math.Abs(worst) > Tolerance:
+	case !c.Exact && (differs || math.Abs(worst) > Tolerance):
 		c.Verdict = Varies
 		c.Basis = "counts vary from start to start: judge the time, without --counts"
 		if isGoTest {
-			c.Basis = itVaries
+			c.Basis = "it varies from run to run: give a longer -test.benchtime"
 		}
-		c.worst = worst
+		c.worst = max(worst, c.Worse())
 	default:
 		c.Verdict = NoChange
 		c.worst = 0
 		c.Basis = c.whyNoChange()
 	}
 }
-
-const itVaries = "it varies from run to run: give a longer -test.benchtime"
 
 // whyNoChange says why a counter did not change although its figures differ, or "" if they do not.
 func (c Change) whyNoChange() string {

@@ -23,7 +23,7 @@ type Metric struct {
 
 	// ByRange is set for a counter that may differ a little between equal starts of a program. Such
 	// a counter has changed only if the gap between the old and the new range is wider than both
-	// ranges. Its figure is the least value, not the median.
+	// ranges. The figure of a program is then the least value, that of a benchmark the median.
 	ByRange bool
 
 	// ShownOnly is set for a metric that tables show, but that never makes a CI job fail.

@@ -105,7 +105,7 @@ func traffic(s *results.Set, messages []results.Message, dir string) results.Dir
 		sum.Strays += t.Strays
 		sum.BareHeaders += t.BareHeaders
 		sum.FirstStray = cmp.Or(sum.FirstStray, t.FirstStray)
-		if t.Announced+t.Came > 0 {
+		if t.Announced > 0 || t.Came > 0 {
 			sum.Announced = t.Announced
 			sum.Came = t.Came
 		}
@@ -169,9 +169,9 @@ func strayText(t results.DirectionTraffic, dir string) string {
 // without a newline.
 func unfinishedText(t results.DirectionTraffic, dir string) string {
 	switch {
-	case t.Announced+t.Came == 0:
+	case t.Announced == 0 && t.Came == 0:
 		return ""
-	case t.Announced == 0:
+	case t.Announced == 0: // a line
 		const says = "The last line %s has no newline: %s came, and a reader of lines may wait " +
 			"for its end."
 		return fmt.Sprintf(says, sideText(dir), stat.FormatBytes(t.Came))

@@ -708,15 +708,8 @@ func TestAReplayDoesNotFailAtAMethodThatTheServerIgnores(t *testing.T) {
 // Notifications that come in place of an answer are counted and named.
 func TestAReplayNamesNotificationsInPlaceOfAnAnswer(t *testing.T) {
 	t.Parallel()
-	o := server("lsp go")
-	o.Protocol = "lsp"
-	o.Patience = 200 * time.Millisecond
-	set := new(results.Set)
 	const text = `{"jsonrpc":"2.0","id":7,"method":"work"}` + "\n"
-	if err := begin(t, o).Replay(t.Context(), recording(t, text), keepIn(set)); err != nil {
-		t.Fatal(err)
-	}
-	kept := set.Targets[0]
+	kept := replayed(t, "lsp go", "lsp", recording(t, text))
 	const says = " notifications came meanwhile, the last: $/progress"
 	if kept.Verdict != string(target.Deaf) || !strings.Contains(kept.Evidence.Why, says) {
 		t.Errorf("%s: %s", kept.Verdict, kept.Evidence.Why)

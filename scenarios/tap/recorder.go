@@ -174,12 +174,13 @@ func (r *recorder) partDue(hasLines bool) bool {
 		inPart = inPart || t.decoder.pending() != framers.Pending{}
 		strays += t.decoder.strays
 	}
-	isNew := (inPart || strays > r.strays) && last > r.partAt
-	if isNew && r.now()-last < int64(silence) {
-		r.flushSoon()
-		isNew = false
+	hasMore := (inPart || strays > r.strays) && last > r.partAt
+	isQuiet := r.now()-last >= int64(silence)
+	if hasMore && !isQuiet {
+		r.flushSoon() // to look again
 	}
-	if !isNew && !(r.partSaid && hasLines) {
+	becameWhole := r.partSaid && hasLines
+	if !(hasMore && isQuiet) && !becameWhole {
 		return false
 	}
 	r.partSaid = inPart

@@ -173,8 +173,8 @@ func (o *Outcome) Advice(command string) string {
 	return adviceToInspect(readingText(e), command)
 }
 
-// adviceOnCut is for a server with a non-blocking output, of whose answer so many bytes came. What
-// is left of a write that a pipe takes in part are whole pages.
+// adviceOnCut is for a server with a non-blocking output, of whose answer so many bytes came. A
+// pipe that takes a part of a large write takes whole pages.
 func adviceOnCut(came int64) string {
 	const page = 4096
 	cuts := "it, or its tool, may cut texts"
